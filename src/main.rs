@@ -1,0 +1,3 @@
+//! The `xestack` command.
+
+fn main() {}

@@ -1,0 +1,167 @@
+//! Owns what a capture brings home: everything one report is made from.
+
+use crate::model::{Module, ServerVersion, Table, Target, UtcMicros};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How much a problem takes away from the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing is missing.
+    Info,
+    /// Something may be less exact than it looks.
+    Warning,
+    /// Part of the evidence is missing: exit code 5.
+    Partial,
+}
+
+/// Something that went other than it should have, kept beside the result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Stable snake_case name.
+    pub code: String,
+    /// How much it takes away.
+    pub severity: Severity,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem without a hint.
+    pub fn new(code: &str, severity: Severity, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), severity, message: message.into(), hint: None }
+    }
+
+    /// The same problem with a hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Who answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ServerIdentity {
+    /// `@@SERVERNAME`.
+    pub name: String,
+    /// `SERVERPROPERTY('ProductVersion')`, for example `15.0.4198.2`.
+    pub product_version: String,
+    /// The version it belongs to, where xestack knows it.
+    pub version: Option<ServerVersion>,
+    /// `SERVERPROPERTY('Edition')`.
+    pub edition: String,
+    /// `SERVERPROPERTY('EngineEdition')`.
+    pub engine_edition: i64,
+    /// `sys.dm_os_sys_info.virtual_machine_type_desc`, `NONE` on hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_machine: Option<String>,
+}
+
+/// The time between the two snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// First snapshot.
+    pub started_at: UtcMicros,
+    /// Second snapshot.
+    pub ended_at: UtcMicros,
+    /// Milliseconds between them by a monotonic clock.
+    pub elapsed_ms: u64,
+}
+
+/// Counters taken in one moment: tables by DMV name without `sys.`, for example `dm_os_wait_stats`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// When, by the collector's clock.
+    pub taken_at: UtcMicros,
+    /// Tables by DMV name without `sys.`.
+    pub tables: BTreeMap<String, Table>,
+}
+
+/// What is known of the events that a target counted. Unknown for pasted text and bare documents unless given.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EventContext {
+    /// `package.event`, for example `sqlos.wait_info`.
+    pub event: Option<String>,
+    /// The one wait type the session was filtered to.
+    pub wait_type: Option<String>,
+}
+
+/// One event session and its target document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEvidence {
+    /// Session name, or the file's name for offline input.
+    pub name: String,
+    /// What its events are.
+    pub context: EventContext,
+    /// Slots asked for in the DDL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_requested: Option<u64>,
+    /// `dropped_event_count`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_events: Option<u64>,
+    /// `dropped_buffer_count`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_buffers: Option<u64>,
+    /// `regular_buffer_size`, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u64>,
+    /// N of the predicate `package0.counter <= N`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_cap: Option<u64>,
+    /// Whether the name is a session of ours on a server (false: a file, pasted text).
+    pub live: bool,
+    /// The document; `None` where the session was gone when it was to be read.
+    pub target: Option<Target>,
+    /// Stacks that came without a target document (pasted text).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pasted: Vec<crate::model::CountedStack>,
+}
+
+/// What was done with one trace flag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceFlagUse {
+    /// Flag number.
+    pub flag: u32,
+    /// Whether it was on globally before; `None` where TRACESTATUS could not be read.
+    pub global_before: Option<bool>,
+    /// Whether this run turned it on.
+    pub enabled_by_us: bool,
+    /// `session`, `global` or `none`.
+    pub scope: String,
+    /// Milliseconds it was on globally by this run.
+    pub on_ms: u64,
+    /// Whether TRACESTATUS showed the state of before at the end.
+    pub restored: bool,
+}
+
+/// Everything one report is made from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Run id; `offline` for files.
+    pub id: String,
+    /// Scenario name; `None` for files that do not say.
+    pub scenario: Option<String>,
+    /// Who answered.
+    pub server: Option<ServerIdentity>,
+    /// Time covered.
+    pub window: Option<Window>,
+    /// Event sessions and documents.
+    pub sessions: Vec<SessionEvidence>,
+    /// Counters at the start.
+    pub before: Option<Snapshot>,
+    /// Counters at the end.
+    pub after: Option<Snapshot>,
+    /// Light samples between (`dm_os_schedulers`), in order.
+    pub samples: Vec<Snapshot>,
+    /// Trace flags looked at.
+    pub trace_flags: Vec<TraceFlagUse>,
+    /// Loaded modules.
+    pub modules: Vec<Module>,
+    /// What went wrong while collecting.
+    pub problems: Vec<Problem>,
+}

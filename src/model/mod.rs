@@ -1,0 +1,23 @@
+//! Owns the plain types that every layer speaks: no behaviour beyond small total methods, no I/O,
+//! no clock. Units stand in the names.
+
+mod evidence;
+mod frame;
+mod report;
+mod table;
+mod target;
+mod time;
+mod version;
+
+pub use evidence::{
+    EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, Severity, Snapshot, TraceFlagUse, Window,
+};
+pub use frame::{Address, CountedStack, Frame, Module, PdbIdentity, Stack};
+pub use report::{
+    Basis, Capture, ClassTotal, Confidence, Finding, Gate, Interval, LatchRow, Mark, NextStep, Reason, Report, SCHEMA,
+    SessionReport, Share, SpinlockRow, StackClass, StackItem, Stacks, Tool, Verdict, VerdictKind, WaitRow,
+};
+pub use table::{Table, Value};
+pub use target::{Slot, Target, TargetRoot};
+pub use time::UtcMicros;
+pub use version::{ServerVersion, UnknownVersion};

@@ -1,0 +1,392 @@
+//! Owns the answer: the JSON report `xestack.report/1`, key for key. Renaming a field here changes the contract.
+
+use crate::model::{Frame, Problem, ServerIdentity, TraceFlagUse, Window};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The `schema` of every report.
+pub const SCHEMA: &str = "xestack.report/1";
+
+/// A range that holds the true value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lowest possible value.
+    pub low: f64,
+    /// Highest possible value.
+    pub high: f64,
+}
+
+/// What a share is a share of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Events of a histogram.
+    Events,
+    /// Milliseconds of wait time.
+    WaitMs,
+}
+
+/// A share between 0 and 1 as an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Proven.
+    pub low: f64,
+    /// Proven, plus all that could be in the class (unresolved, without slot, lost).
+    pub high: f64,
+    /// Of what.
+    pub basis: Basis,
+}
+
+/// What a stack shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum StackClass {
+    SpinlockBackoff,
+    CpuYield,
+    Latch,
+    Lock,
+    Io,
+    Log,
+    Network,
+    Parallelism,
+    Memory,
+    Preemptive,
+    Idle,
+    Other,
+    Unresolved,
+}
+
+impl StackClass {
+    /// Every class, in the order of the contract.
+    pub const ALL: [Self; 13] = [
+        Self::SpinlockBackoff,
+        Self::CpuYield,
+        Self::Latch,
+        Self::Lock,
+        Self::Io,
+        Self::Log,
+        Self::Network,
+        Self::Parallelism,
+        Self::Memory,
+        Self::Preemptive,
+        Self::Idle,
+        Self::Other,
+        Self::Unresolved,
+    ];
+
+    /// The class's name in the contract, for example `cpu_yield`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SpinlockBackoff => "spinlock_backoff",
+            Self::CpuYield => "cpu_yield",
+            Self::Latch => "latch",
+            Self::Lock => "lock",
+            Self::Io => "io",
+            Self::Log => "log",
+            Self::Network => "network",
+            Self::Parallelism => "parallelism",
+            Self::Memory => "memory",
+            Self::Preemptive => "preemptive",
+            Self::Idle => "idle",
+            Self::Other => "other",
+            Self::Unresolved => "unresolved",
+        }
+    }
+}
+
+/// What a capture concludes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum VerdictKind {
+    CpuBoundYields,
+    SpinlockBackoff,
+    MixedYields,
+    LatchContention,
+    LogWriteBound,
+    SnapshotCopyOnWrite,
+    FileLatency,
+    NoContention,
+    Inconclusive,
+}
+
+/// How far a verdict may be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Confidence {
+    Low,
+    Medium,
+    High,
+}
+
+/// Why, with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// One sentence.
+    pub text: String,
+    /// Stack ids (`s1`) and rows (`waits:SOS_SCHEDULER_YIELD`, `spinlocks:LOCK_HASH`, `findings:cpu_consumer`).
+    pub evidence: Vec<String>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextStep {
+    /// What to do.
+    pub text: String,
+    /// What it risks.
+    pub risk: String,
+}
+
+/// The conclusion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What kind.
+    pub kind: VerdictKind,
+    /// Spinlock, latch class, file or database.
+    pub subject: Option<String>,
+    /// How far to trust it.
+    pub confidence: Confidence,
+    /// One to three sentences.
+    pub summary: String,
+    /// Every stack class, zeros included.
+    pub shares: BTreeMap<StackClass, Share>,
+    /// Why.
+    pub reasons: Vec<Reason>,
+    /// What to do next.
+    pub next_steps: Vec<NextStep>,
+}
+
+/// A condition of a finding or verdict, with its value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// snake_case, unit in the name.
+    pub name: String,
+    /// Measured; `None` where it could not be.
+    pub value: Option<f64>,
+    /// The condition in words, for example `>= 1000`.
+    pub needed: String,
+    /// Whether it holds; false where the value is unknown.
+    pub met: bool,
+}
+
+/// One thing found, verdict or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// For example `yield_origin`, `cpu_consumer`, `cpu_pressure`, `wait_exceeds_capacity`.
+    pub name: String,
+    /// snake_case state, for example `voluntary`, `undecided`.
+    pub state: String,
+    /// The figure, where there is one.
+    pub value: Option<f64>,
+    /// Its lower bound.
+    pub low: Option<f64>,
+    /// Its upper bound.
+    pub high: Option<f64>,
+    /// Conditions looked at.
+    pub gates: Vec<Gate>,
+    /// One or two sentences.
+    pub text: String,
+}
+
+/// Which program made the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `xestack`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// One target document in the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionReport {
+    /// Session or file name.
+    pub name: String,
+    /// `package.event`, or null.
+    pub event: Option<String>,
+    /// Slots asked for.
+    pub slots_requested: Option<u64>,
+    /// Slots the server gave.
+    pub buckets: Option<u64>,
+    /// Slots in use.
+    pub slots_used: u64,
+    /// Distinct slots = buckets.
+    pub at_capacity: bool,
+    /// Events that found no slot, where the target says so.
+    pub events_without_slot: Option<u64>,
+    /// Events the session dropped.
+    pub dropped_events: Option<u64>,
+    /// Buffers the session dropped.
+    pub dropped_buffers: Option<u64>,
+    /// Whether the document was cut.
+    pub target_cut: bool,
+}
+
+/// How the evidence was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capture {
+    /// Run id, or `offline`.
+    pub id: String,
+    /// Scenario, or null.
+    pub scenario: Option<String>,
+    /// Server, or null.
+    pub server: Option<ServerIdentity>,
+    /// Window, or null.
+    pub window: Option<Window>,
+    /// One a target document.
+    pub sessions: Vec<SessionReport>,
+    /// Trace flags.
+    pub trace_flags: Vec<TraceFlagUse>,
+    /// Problems of collection and analysis.
+    pub problems: Vec<Problem>,
+}
+
+/// Events of one class and area.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassTotal {
+    /// Class.
+    pub class: StackClass,
+    /// Area, or null.
+    pub area: Option<String>,
+    /// Events.
+    pub events: u64,
+    /// Share of all events with a stack.
+    pub share: f64,
+}
+
+/// One merged stack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StackItem {
+    /// `s1`, `s2`, … by events, descending.
+    pub id: String,
+    /// Class.
+    pub class: StackClass,
+    /// Area, for example `access methods`.
+    pub area: Option<String>,
+    /// Id of the rule that decided.
+    pub rule: Option<String>,
+    /// Events.
+    pub events: u64,
+    /// Slots merged into it, `<document index>:<slot index>`; pasted stacks count as slots.
+    pub slots: Vec<String>,
+    /// Frames, leaf first, plumbing included.
+    pub frames: Vec<Frame>,
+}
+
+/// All stacks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stacks {
+    /// Events with a stack.
+    pub total_events: u64,
+    /// Merged stacks.
+    pub distinct: u64,
+    /// Events whose stack is unresolved.
+    pub unresolved_events: u64,
+    /// Totals by class and area.
+    pub classes: Vec<ClassTotal>,
+    /// Every merged stack, by events, descending.
+    pub items: Vec<StackItem>,
+}
+
+/// What is special about a row of deltas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// Not in the first snapshot: the second one's values stand.
+    New,
+    /// A counter went down (CLEAR): no delta, the figures are zero.
+    Reset,
+    /// The server restarted between the snapshots: the second one's values stand, for less than the window.
+    Restarted,
+    /// Gone from the second snapshot: no delta, the figures are zero.
+    Missing,
+}
+
+/// Wait statistics of the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitRow {
+    /// Wait type.
+    pub wait_type: String,
+    /// Waits.
+    pub waiting_tasks: u64,
+    /// Wait time.
+    pub wait_ms: u64,
+    /// Wait time without signal time.
+    pub resource_ms: u64,
+    /// Time runnable after the wait.
+    pub signal_ms: u64,
+    /// Share of all non-idle wait time.
+    pub share: f64,
+    /// What is special.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+/// Latch statistics of the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatchRow {
+    /// Latch class.
+    pub latch_class: String,
+    /// Waiting requests.
+    pub requests: u64,
+    /// Wait time.
+    pub wait_ms: u64,
+    /// Share of all latch wait time.
+    pub share: f64,
+    /// What is special.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+/// Spinlock statistics of the window; only rows whose collisions grew, and marked rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpinlockRow {
+    /// Spinlock.
+    pub name: String,
+    /// Collisions.
+    pub collisions: u64,
+    /// Spins.
+    pub spins: u64,
+    /// Integer division of the two deltas; 0 when there were no spins.
+    pub spins_per_collision: u64,
+    /// Time slept in back-offs.
+    pub sleep_time_ms: u64,
+    /// Back-offs.
+    pub backoffs: u64,
+    /// Spins a second and scheduler; null without a window or scheduler count.
+    pub spins_per_second_per_cpu: Option<f64>,
+    /// Share of the schedulers' cycles that the spins can have taken.
+    pub spin_cpu_share: Option<Interval>,
+    /// What is special.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Program.
+    pub tool: Tool,
+    /// Collection.
+    pub capture: Capture,
+    /// Conclusion.
+    pub verdict: Verdict,
+    /// Findings.
+    pub findings: Vec<Finding>,
+    /// Stacks.
+    pub stacks: Stacks,
+    /// Waits.
+    pub waits: Vec<WaitRow>,
+    /// Latches.
+    pub latches: Vec<LatchRow>,
+    /// Spinlocks.
+    pub spinlocks: Vec<SpinlockRow>,
+    /// Files; empty until a scenario collects them.
+    pub files: Vec<serde_json::Value>,
+    /// Databases; empty until a scenario collects them.
+    pub databases: Vec<serde_json::Value>,
+}

@@ -1,0 +1,1 @@
+//! Owns Extended Events and the instance they belong to.

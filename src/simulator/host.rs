@@ -1,0 +1,119 @@
+//! Owns the two seams inside the simulated server: between the wire and a session, and between the SQL engine and
+//! the instance.
+
+use crate::model::ServerVersion;
+use crate::simulator::output::{Message, Output, Step};
+use crate::simulator::sql::tokenizer::Token;
+use crate::simulator::value::{Column, Datum, SqlType};
+
+/// What LOGIN7 said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Login {
+    pub user: String,
+    pub password: String,
+    pub host: String,
+    pub application: String,
+    /// Empty: the login's default.
+    pub database: String,
+}
+
+/// A parameter of sp_executesql.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Parameter {
+    /// With its `@`.
+    pub name: String,
+    pub sql_type: SqlType,
+    pub value: Datum,
+}
+
+/// A request a client sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// SQLBatch.
+    Batch(String),
+    /// sp_executesql: the statement and its parameters.
+    ExecuteSql {
+        /// The statement.
+        sql: String,
+        /// Its parameters.
+        parameters: Vec<Parameter>,
+    },
+}
+
+/// What the wire needs of the server behind it.
+pub trait Backend: Send + Sync + 'static {
+    /// Checks a login and opens a session; the error (18456, 4060) is sent and the connection closed.
+    fn login(&self, login: Login) -> Result<Box<dyn Session>, Message>;
+    /// The version that pre-login and LOGINACK show: major, minor, build.
+    fn version_numbers(&self) -> (u8, u8, u16);
+    /// `@@SERVERNAME`, the server name of messages.
+    fn server_name(&self) -> String;
+}
+
+/// One logged-in session; dropping it ends it (session flags and locks die with it).
+pub trait Session: Send {
+    /// Session id.
+    fn spid(&self) -> u16;
+    /// The current database, for the login acknowledgement.
+    fn database(&self) -> String;
+    /// Takes a request; nothing runs until [`Session::step`].
+    fn start(&mut self, request: Request);
+    /// Runs on to the next piece of the answer; `None` when the request is done.
+    fn step(&mut self) -> Option<Step>;
+    /// Attention: the rest of the request is forgotten.
+    fn cancel(&mut self);
+    /// sp_reset_connection.
+    fn reset(&mut self);
+}
+
+/// Who runs a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct SessionContext {
+    pub spid: u16,
+    pub login: String,
+    pub database: String,
+    pub host: String,
+    pub application: String,
+}
+
+/// What the SQL engine asks of the instance. Every call is short and synchronous.
+pub trait Host: Send + Sync {
+    /// Version simulated.
+    fn version(&self) -> ServerVersion;
+    /// The columns of a view or table function in this version; `None` where it does not exist (error 208).
+    /// `schema` is `sys` for system views.
+    fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>>;
+    /// Its rows now. `arguments` are those of a table-valued function, empty for a view. Errors: 300 and 297.
+    fn rows(
+        &self,
+        session: &SessionContext,
+        schema: &str,
+        name: &str,
+        arguments: &[Datum],
+    ) -> Result<Vec<Vec<Datum>>, Vec<Message>>;
+    /// SERVERPROPERTY; `Null` for an unknown name.
+    fn server_property(&self, name: &str) -> Datum;
+    /// `@@VERSION`.
+    fn version_text(&self) -> String;
+    /// HAS_PERMS_BY_NAME for the server; `None` (NULL) for a permission this version does not know.
+    fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool>;
+    /// IS_SRVROLEMEMBER; `None` for an unknown role.
+    fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool>;
+    /// Databases by name with their ids, for DB_ID, DB_NAME and USE (911 where missing).
+    fn databases(&self) -> Vec<(i32, String)>;
+    /// CREATE, ALTER and DROP EVENT SESSION: the whole statement's tokens.
+    fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>>;
+    /// DBCC: the whole statement's tokens.
+    fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>>;
+    /// sp_getapplock, exclusive, session owner, no waiting: 0 granted, -1 not granted.
+    fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32;
+    /// sp_releaseapplock: 0 released; -999 not held.
+    fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32;
+    /// Microseconds since the epoch, UTC.
+    fn utc_micros(&self) -> i64;
+    /// The session is over: its locks and session flags go.
+    fn end_session(&self, session: &SessionContext);
+}

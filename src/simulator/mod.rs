@@ -1,0 +1,13 @@
+//! Owns the simulated SQL Server: a second implementation, on documented facts, of what xestack talks to.
+//!
+//! It shares no rule, map, figure or code with the collector (only the version names of `model`), so a wrong name on
+//! one side fails instead of agreeing. `wire` speaks TDS, `sql` runs batches, `events` and its neighbours are the
+//! instance. The collector reaches it only over a socket, as it reaches a real server.
+
+pub mod clock;
+pub mod events;
+pub mod host;
+pub mod output;
+pub mod sql;
+pub mod value;
+pub mod wire;

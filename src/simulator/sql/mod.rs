@@ -1,0 +1,3 @@
+//! Owns running T-SQL batches against the instance.
+
+pub mod tokenizer;

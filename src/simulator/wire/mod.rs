@@ -1,0 +1,1 @@
+//! Owns TDS: packets, pre-login, TLS, login, requests and tokens.

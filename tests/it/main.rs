@@ -1,0 +1,8 @@
+//! The one integration test binary: a module an area.
+
+mod analyze;
+mod parse;
+mod report;
+mod simulator_events;
+mod simulator_sql;
+mod simulator_wire;
