@@ -119,7 +119,8 @@ mod tests {
             ("tcp:::1", "::1", None, 1433, false),
         ] {
             let address: ServerAddress = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-            let found = (address.host.as_str(), address.instance.as_deref(), address.tcp_port(), address.dedicated_admin);
+            let found =
+                (address.host.as_str(), address.instance.as_deref(), address.tcp_port(), address.dedicated_admin);
             assert_eq!(found, (host, instance, port, admin), "{text}");
         }
     }

@@ -29,7 +29,10 @@ pub struct Connection {
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("address", &self.options.address).field("open", &self.client.is_some()).finish()
+        f.debug_struct("Connection")
+            .field("address", &self.options.address)
+            .field("open", &self.client.is_some())
+            .finish()
     }
 }
 

@@ -21,18 +21,21 @@ pub(super) fn value(data: &ColumnData<'static>) -> Value {
         ColumnData::Guid(guid) => guid.map_or(Value::Null, |guid| Value::Text(guid.to_string().to_uppercase())),
         ColumnData::Binary(bytes) => bytes.as_ref().map_or(Value::Null, |bytes| Value::Text(hex(bytes))),
         ColumnData::Numeric(number) => number.map_or(Value::Null, |number| {
-            if number.scale() == 0 && let Ok(whole) = i64::try_from(number.value()) {
+            if number.scale() == 0
+                && let Ok(whole) = i64::try_from(number.value())
+            {
                 Value::Integer(whole)
             } else {
                 real(number.into())
             }
         }),
-        ColumnData::DateTime(_) | ColumnData::SmallDateTime(_) | ColumnData::DateTime2(_) | ColumnData::DateTimeOffset(_) => {
-            match NaiveDateTime::from_sql(data) {
-                Ok(Some(time)) => Value::Text(UtcMicros(time.and_utc().timestamp_micros()).to_string()),
-                _ => Value::Null,
-            }
-        }
+        ColumnData::DateTime(_)
+        | ColumnData::SmallDateTime(_)
+        | ColumnData::DateTime2(_)
+        | ColumnData::DateTimeOffset(_) => match NaiveDateTime::from_sql(data) {
+            Ok(Some(time)) => Value::Text(UtcMicros(time.and_utc().timestamp_micros()).to_string()),
+            _ => Value::Null,
+        },
         ColumnData::Date(_) | ColumnData::Time(_) => Value::Text(format!("{data:?}")),
     }
 }

@@ -1,1 +1,8 @@
-//! (to be written)
+//! Owns the SQL that is sent: catalogue + version + values in, statement text out. Pure, so that the dry run prints
+//! what a capture sends.
+
+mod render;
+mod script;
+
+pub use render::{Argument, RenderError, render};
+pub use script::{Scope, SessionDefinition, Statements, symbol_trace_flags};
