@@ -116,17 +116,15 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
         }
     };
     observer(&Progress::Restoring);
-    let restored = restore::restore(
-        server,
-        &statements,
-        &marker,
-        &plan,
-        &journal,
+    let task = restore::Task {
+        statements: &statements,
+        marker: &marker,
+        plan: &plan,
+        journal: &journal,
         surroundings,
-        gathered.flag_scope,
-        &mut gathered.problems,
-    )
-    .await;
+        flag_scope: gathered.flag_scope,
+    };
+    let restored = Box::pin(restore::restore(server, &task, &mut gathered.problems)).await;
     if restored.left_behind.is_empty() {
         observer(&Progress::Restored);
     }

@@ -327,7 +327,7 @@ async fn look_at_volume(
         () = interrupt.signalled() => return Err(CaptureError::Interrupted),
     }
     let second = server.table(&volume).await?.integer(0, "waiting_tasks_count");
-    let seconds = clock.monotonic().checked_sub(started).unwrap().as_secs_f64();
+    let seconds = clock.monotonic().saturating_sub(started).as_secs_f64();
     let after = counters::read(server, statements, clock, &names, problems).await?;
     let events_per_second =
         first.zip(second).map(|(first, second)| (second - first).max(0) as f64 / seconds.max(0.001));

@@ -27,17 +27,20 @@ pub(super) struct Restored {
     pub statements: Vec<StatementRecord>,
 }
 
+/// What restoring works from.
+pub(super) struct Task<'a> {
+    pub statements: &'a Statements<'a>,
+    pub marker: &'a Marker,
+    pub plan: &'a Plan,
+    pub journal: &'a SharedJournal,
+    pub surroundings: &'a Surroundings,
+    /// Scope in which the window used trace flags.
+    pub flag_scope: Option<&'static str>,
+}
+
 /// Puts everything back, over a new connection where the old one is gone.
-pub(super) async fn restore(
-    mut server: Server,
-    statements: &Statements<'_>,
-    marker: &Marker,
-    plan: &Plan,
-    journal: &SharedJournal,
-    surroundings: &Surroundings,
-    flag_scope: Option<&'static str>,
-    problems: &mut Vec<Problem>,
-) -> Restored {
+pub(super) async fn restore(mut server: Server, task: &Task<'_>, problems: &mut Vec<Problem>) -> Restored {
+    let Task { statements, marker, plan, journal, surroundings, flag_scope } = *task;
     let mut work = Work { server: &mut server, statements, session: marker.to_string(), journal, surroundings };
     if let Err(error) = work.server.reconnect().await {
         let message = format!("the server could not be reached to put things back: {}", counters::chain(&error));

@@ -70,8 +70,11 @@ impl Owner {
     }
 }
 
+/// 8 hex digits of a text's SHA-256.
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let bytes = Sha256::digest(text.as_bytes());
+    let first = bytes.iter().take(4).fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+    format!("{first:08x}")
 }
 
 /// A container that shares its machine's name but not its processes counts as another host.

@@ -94,9 +94,4 @@ impl Server {
         }
         self.statements
     }
-
-    /// What has been sent so far.
-    pub(super) fn statements(&self) -> &[StatementRecord] {
-        &self.statements
-    }
 }

@@ -79,7 +79,7 @@ impl Window {
         let ended = self.surroundings.clock.monotonic();
         let ended_at = self.surroundings.clock.utc();
         self.gathered.window =
-            Some(model::Window { started_at, ended_at, elapsed_ms: ended.checked_sub(started).unwrap().as_millis() as u64 });
+            Some(model::Window { started_at, ended_at, elapsed_ms: ended.saturating_sub(started).as_millis() as u64 });
         self.gathered.after = Some(self.counters().await?);
         self.surroundings.observer.as_ref()(&Progress::Reading);
         self.await_dispatch(ended).await;
