@@ -2,7 +2,7 @@
 
 use super::{
     columns::Columns,
-    figures::{NONE, coarse_percent_range, count, figure, percent},
+    figures::{NONE, coarse_percent_range, count, percent},
     page::{Ink, Page},
 };
 use crate::model::{LatchRow, Mark, Report, SpinlockRow, WaitRow};
@@ -23,13 +23,12 @@ fn print_waits(page: &mut Page, waits: &[WaitRow]) {
     let heads = ["waits", "wait ms", "resource\nms", "signal\nms", "mean\nms", "share\nof time"];
     let mut table = Columns::new("Wait type", &heads);
     for wait in waits.iter().take(MOST_ROWS) {
-        let mean = wait.wait_ms as f64 / wait.waiting_tasks as f64;
         let figures = vec![
             count(wait.waiting_tasks),
             count(wait.wait_ms),
             count(wait.resource_ms),
             count(wait.signal_ms),
-            figure((mean * 100.0).round() / 100.0),
+            mean(wait),
             percent(wait.share),
         ];
         table.row(&marked(&wait.wait_type, wait.mark), figures);
@@ -37,6 +36,13 @@ fn print_waits(page: &mut Page, waits: &[WaitRow]) {
     print_table(page, "Waits of the window, by wait time", &table, waits.len());
     let rest = waits.get(MOST_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|wait| wait.wait_ms), "ms of wait time");
+}
+
+/// Milliseconds a wait, to a tenth.
+fn mean(wait: &WaitRow) -> String {
+    let tenths = (u128::from(wait.wait_ms) * 10 + u128::from(wait.waiting_tasks) / 2)
+        .checked_div(u128::from(wait.waiting_tasks));
+    tenths.map_or_else(|| NONE.to_owned(), |tenths| format!("{}.{}", count(tenths / 10), tenths % 10))
 }
 
 fn print_spinlocks(page: &mut Page, spinlocks: &[SpinlockRow]) {
@@ -71,6 +77,7 @@ fn print_latches(page: &mut Page, latches: &[LatchRow]) {
 
 fn print_table(page: &mut Page, title: &str, table: &Columns, rows: usize) {
     if rows > 0 {
+        page.gap();
         page.line(2, Ink::Strong, title);
         table.print(page, 2);
     }

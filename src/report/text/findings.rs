@@ -9,7 +9,7 @@ use crate::model::{Finding, Gate};
 
 pub(super) fn print(page: &mut Page, findings: &[Finding]) {
     for finding in findings.iter().take(MOST_ROWS) {
-        page.blank();
+        page.gap();
         page.paragraph(
             2,
             Ink::Strong,

@@ -2,7 +2,7 @@
 
 use super::{
     MOST_ROWS,
-    figures::{NONE, count, counted, duration, moment},
+    figures::{count, counted, duration, moment},
     page::{Ink, Page},
 };
 use crate::model::{Capture, Report, SessionReport, TraceFlagUse};
@@ -43,8 +43,12 @@ fn window(capture: &Capture) -> String {
     capture.window.map_or_else(
         || "unknown".to_owned(),
         |window| {
-            let (start, end) = (moment(window.started_at), moment(window.ended_at));
-            format!("{start} to {end} UTC, {}", duration(window.elapsed_ms))
+            let (started, ended) = (moment(window.started_at), moment(window.ended_at));
+            let ended = match (started.split_once(' '), ended.split_once(' ')) {
+                (Some((day, _)), Some((same_day, time))) if day == same_day => time,
+                _ => &ended,
+            };
+            format!("{started} to {ended} UTC, {}", duration(window.elapsed_ms))
         },
     )
 }
@@ -59,17 +63,27 @@ fn session_facts(session: &SessionReport) -> String {
     if session.at_capacity {
         facts.push_str(", at capacity");
     }
-    for (number, what) in [
-        (session.events_without_slot, "events without a slot"),
-        (session.dropped_events, "events dropped"),
-        (session.dropped_buffers, "buffers dropped"),
-    ] {
-        facts.push_str(&format!(", {} {what}", number.map_or_else(|| NONE.to_owned(), count)));
-    }
+    facts.push_str(&losses(session));
     if session.target_cut {
         facts.push_str(", document cut");
     }
     facts
+}
+
+fn losses(session: &SessionReport) -> String {
+    let losses = [
+        (session.events_without_slot, "events without a slot"),
+        (session.dropped_events, "events dropped"),
+        (session.dropped_buffers, "buffers dropped"),
+    ];
+    if losses.iter().all(|(number, _)| *number == Some(0)) {
+        return ", nothing lost".to_owned();
+    }
+    let told = |(number, what): (Option<u64>, &str)| {
+        let number = number.map_or_else(|| "unknown".to_owned(), count);
+        format!(", {what}: {number}")
+    };
+    losses.map(told).concat()
 }
 
 fn trace_flags(flags: &[TraceFlagUse]) -> String {

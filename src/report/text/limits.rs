@@ -62,7 +62,9 @@ fn losses(report: &Report) -> Vec<String> {
     }
     let deepest = stacks.items.iter().map(|item| item.frames.len()).max().unwrap_or_default();
     if deepest >= SHALLOWEST_CUT {
-        losses.push(format!("Callers beyond {deepest} frames: the server records no deeper."));
+        losses.push(format!(
+            "Callers beyond the {deepest} frames of the deepest stack: a server cuts stacks at a fixed depth."
+        ));
     }
     losses
 }

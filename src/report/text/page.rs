@@ -41,11 +41,12 @@ pub(super) struct Page {
     text: String,
     width: usize,
     colour: bool,
+    below_heading: bool,
 }
 
 impl Page {
     pub(super) fn new(style: &Style) -> Self {
-        Self { text: String::new(), width: style.usable_width(), colour: style.colour }
+        Self { text: String::new(), width: style.usable_width(), colour: style.colour, below_heading: false }
     }
 
     pub(super) fn width(&self) -> usize {
@@ -56,14 +57,18 @@ impl Page {
         self.text
     }
 
-    pub(super) fn blank(&mut self) {
-        self.text.push('\n');
-    }
-
     /// The name of a section, after an empty line.
     pub(super) fn heading(&mut self, name: &str) {
-        self.blank();
+        self.text.push('\n');
         self.line(0, Ink::Heading, name);
+        self.below_heading = true;
+    }
+
+    /// An empty line between the blocks of a section.
+    pub(super) fn gap(&mut self) {
+        if !self.below_heading {
+            self.text.push('\n');
+        }
     }
 
     /// One line; what does not fit is cut from its middle.
@@ -96,6 +101,7 @@ impl Page {
     }
 
     fn write(&mut self, indent: usize, pieces: &[(Ink, &str)]) {
+        self.below_heading = false;
         self.text.extend(std::iter::repeat_n(' ', indent));
         for (ink, text) in pieces {
             let style = ink.style();

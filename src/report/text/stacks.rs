@@ -4,7 +4,7 @@ use super::{
     figures::{count, counted, percent},
     page::{Ink, Page},
 };
-use crate::model::{Frame, StackItem, Stacks};
+use crate::model::{Frame, StackClass, StackItem, Stacks};
 
 const MOST_STACKS: usize = 10;
 
@@ -13,6 +13,9 @@ const ENOUGH: f64 = 0.95;
 
 /// Frames shown of a stack, after plumbing.
 const TELLING_FRAMES: usize = 6;
+
+/// Frames shown of a stack without names, which tell little.
+const NAMELESS_FRAMES: usize = 3;
 
 pub(super) fn print(page: &mut Page, stacks: &Stacks) {
     if stacks.items.is_empty() {
@@ -41,7 +44,7 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
     if !rest.is_empty() {
         let events = rest.iter().map(|item| u128::from(item.events)).sum::<u128>();
         let line = format!("{} more: {} events, {}", count(rest.len() as u64), count(events), share(events, total));
-        page.blank();
+        page.gap();
         page.line(2, Ink::Dim, &line);
     }
 }
@@ -55,7 +58,7 @@ fn print_item(page: &mut Page, item: &StackItem, total: u128) {
     let rule = item.rule.as_deref().map(|rule| format!(" (rule {rule})")).unwrap_or_default();
     let events = counted(item.events, "event", "events");
     let share = share(item.events.into(), total);
-    page.blank();
+    page.gap();
     page.entry(
         2,
         (Ink::Strong, &format!("{}  ", item.id)),
@@ -64,8 +67,9 @@ fn print_item(page: &mut Page, item: &StackItem, total: u128) {
     );
     let plumbing = item.plumbing.min(item.frames.len());
     let frames = item.frames.get(plumbing..).unwrap_or_default();
+    let enough = if item.class == StackClass::Unresolved { NAMELESS_FRAMES } else { TELLING_FRAMES };
     // One more frame takes no more room than the words that would stand for it.
-    let shown = if frames.len() <= TELLING_FRAMES + 1 { frames.len() } else { TELLING_FRAMES };
+    let shown = if frames.len() <= enough + 1 { frames.len() } else { enough };
     for frame in frames.iter().take(shown) {
         page.line(6, Ink::Plain, &name(frame));
     }

@@ -49,10 +49,13 @@ fn shares(verdict: &Verdict, basis: Basis) -> Option<String> {
         .map(|(class, share)| format!("{} {}", class.name(), percent_range(share.low, share.high)))
         .collect();
     let rest = of_basis().filter(|entry| !told(entry)).map(|(_, share)| share.high).reduce(f64::max);
-    if let Some(most) = rest {
-        parts.push(format!("each other class {}", percent_range(0.0, most)));
+    match rest {
+        Some(most) if most > 0.0 => parts.push(format!("each other class {}", percent_range(0.0, most))),
+        Some(_) => parts.push("no other class".to_owned()),
+        None => {}
     }
-    (!parts.is_empty()).then(|| parts.join(", "))
+    let says_something = of_basis().any(|(_, share)| share.high > 0.0);
+    says_something.then(|| parts.join(", "))
 }
 
 pub(super) fn print_reasons(page: &mut Page, verdict: &Verdict) {
