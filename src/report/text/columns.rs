@@ -62,8 +62,9 @@ impl Columns {
         for (name, figures) in &self.rows {
             page.line(indent, Ink::Plain, name);
             let pairs = self.figures.iter().zip(figures);
-            let listed: Vec<String> =
-                pairs.map(|(head, figure)| format!("{} {figure}", head.replace('\n', " "))).collect();
+            let listed: Vec<String> = pairs
+                .map(|(head, figure)| format!("{} {figure}", head.replace("/\n", "/").replace('\n', " ")))
+                .collect();
             page.paragraph(indent + GAP, Ink::Plain, &listed.join(", "));
         }
     }

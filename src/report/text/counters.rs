@@ -78,7 +78,7 @@ fn print_latches(page: &mut Page, latches: &[LatchRow]) {
 fn print_table(page: &mut Page, title: &str, table: &Columns, rows: usize) {
     if rows > 0 {
         page.gap();
-        page.line(2, Ink::Strong, title);
+        page.paragraph(2, Ink::Strong, title);
         table.print(page, 2);
     }
 }
@@ -86,7 +86,7 @@ fn print_table(page: &mut Page, title: &str, table: &Columns, rows: usize) {
 fn print_rest(page: &mut Page, rows: usize, amounts: impl Iterator<Item = u64>, unit: &str) {
     if rows > 0 {
         let sum = amounts.map(u128::from).sum::<u128>();
-        page.line(2, Ink::Dim, &format!("and {rows} more: {} {unit}", count(sum)));
+        page.paragraph(2, Ink::Dim, &format!("and {rows} more: {} {unit}", count(sum)));
     }
 }
 

@@ -5,6 +5,11 @@ use unicode_width::UnicodeWidthChar;
 /// What stands for the part left out of a name.
 const ELLIPSIS: &str = "...";
 
+const NO_BREAK: &str = "\u{a0}";
+
+/// Units that stand after a space.
+const UNITS: [&str; 2] = ["%", "ms"];
+
 /// The text with every character shown that would otherwise move the cursor, be invisible or turn the line around:
 /// control and format characters and combining marks appear as `\n` or `\u{202e}`.
 pub(super) fn visible(text: &str) -> String {
@@ -58,7 +63,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
-    for word in text.split_whitespace().map(visible) {
+    for word in with_units_tied(text).split_ascii_whitespace().map(visible) {
         let needed = columns(&word);
         if used > 0 && used + 1 + needed > width {
             lines.push(std::mem::take(&mut line));
@@ -81,7 +86,12 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     if used > 0 {
         lines.push(line);
     }
-    lines
+    lines.into_iter().map(|line| line.replace(NO_BREAK, " ")).collect()
+}
+
+/// A unit never starts a line.
+fn with_units_tied(text: &str) -> String {
+    UNITS.iter().fold(text.to_owned(), |text, unit| text.replace(&format!(" {unit}"), &format!("{NO_BREAK}{unit}")))
 }
 
 #[cfg(test)]
@@ -99,7 +109,7 @@ mod tests {
     fn names_are_shortened_in_the_middle() {
         assert_eq!(shorten("LOCK_HASH", 9), "LOCK_HASH");
         assert_eq!(shorten("SOS_WAITABLE_ADDRESS_HASHBUCKET", 16), "SOS_WAI...BUCKET");
-        assert_eq!(shorten("数据数据数据", 8), "数...数");
+        assert_eq!(shorten("数据数据数据", 8), "数...据");
         for width in 0..5 {
             assert!(columns(&shorten("SOS_WAITABLE", width)) <= width);
         }
@@ -111,5 +121,6 @@ mod tests {
         assert_eq!(wrap("a abcdefghij b", 4), ["a", "abcd", "efgh", "ij b"]);
         assert_eq!(wrap(" \n\t ", 4), Vec::<String>::new());
         assert_eq!(wrap("two\nlines", 20), ["two lines"]);
+        assert_eq!(wrap("about 75 % of", 9), ["about", "75 % of"]);
     }
 }

@@ -106,7 +106,7 @@ impl Page {
         for (ink, text) in pieces {
             let style = ink.style();
             if self.colour && !style.is_plain() {
-                self.text.push_str(&format!("{style}{text}{style:#}"));
+                self.text.extend([style.render().to_string().as_str(), text, &style.render_reset().to_string()]);
             } else {
                 self.text.push_str(text);
             }

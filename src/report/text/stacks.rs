@@ -45,7 +45,7 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
         let events = rest.iter().map(|item| u128::from(item.events)).sum::<u128>();
         let line = format!("{} more: {} events, {}", count(rest.len() as u64), count(events), share(events, total));
         page.gap();
-        page.line(2, Ink::Dim, &line);
+        page.paragraph(2, Ink::Dim, &line);
     }
 }
 
@@ -79,7 +79,7 @@ fn print_item(page: &mut Page, item: &StackItem, total: u128) {
         (below, 0) => format!("and {below} more"),
         (below, above) => format!("and {below} more; {} of event plumbing above not shown", frame_count(above)),
     };
-    page.line(6, Ink::Dim, &left_out);
+    page.paragraph(6, Ink::Dim, &left_out);
 }
 
 fn frame_count(frames: usize) -> String {

@@ -1,5 +1,7 @@
 //! Whole reports with known figures: the published lock-hash case, a capture without symbols, an empty offline run.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use std::collections::BTreeMap;
 use xestack::model::{
     Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, NextStep, Problem, Reason, Report, SCHEMA,
