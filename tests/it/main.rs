@@ -6,3 +6,4 @@ mod report;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;
+mod store;
