@@ -13,7 +13,7 @@ pub mod run;
 mod server;
 mod window;
 
-pub use outcome::{CaptureError, CaptureOptions, LeftBehind, MapKey, Outcome, RawTarget, Refusal, TraceFlagOptions};
+pub use outcome::{CaptureError, CaptureOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions};
 
 use crate::agent::clock::Clock;
 use crate::agent::journal::{Journal, Step};
@@ -26,6 +26,7 @@ use crate::catalog::sessions::Sessions;
 use crate::model::Evidence;
 use crate::sqlserver::ConnectOptions;
 use crate::statements::Statements;
+use crate::store::bundle::MapKey;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -203,8 +204,8 @@ fn finish(
         statements: restored.statements,
         map_keys: vec![MapKey {
             map: "wait_types".to_owned(),
-            name: options.scenario.clone(),
-            key: plan.wait_type_key,
+            value: wait_type,
+            key: i64::try_from(plan.wait_type_key).unwrap_or(i64::MAX),
             build: plan.server.product_version.clone(),
         }],
         left_behind,

@@ -4,8 +4,7 @@ use crate::catalog::sessions::SessionsError;
 use crate::model::Evidence;
 use crate::sqlserver::SqlServerError;
 use crate::statements::RenderError;
-use crate::store::bundle::StatementRecord;
-use serde::{Deserialize, Serialize};
+use crate::store::bundle::{MapKey, StatementRecord};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,19 +48,6 @@ pub struct RawTarget {
     pub symbolised: bool,
     /// The text.
     pub text: String,
-}
-
-/// A map value that was looked up, valid for one build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MapKey {
-    /// Map.
-    pub map: String,
-    /// Value.
-    pub name: String,
-    /// Key.
-    pub key: u64,
-    /// Product version.
-    pub build: String,
 }
 
 /// Something of ours that is still on the server.

@@ -50,8 +50,8 @@ impl Server {
             n: self.statements.len() as u64 + 1,
             utc,
             sql: sql.to_owned(),
-            rows: result.as_ref().map_or(0, |tables| tables.iter().map(|table| table.rows.len() as u64).sum()),
-            error_number: result.as_ref().err().and_then(SqlServerError::number),
+            rows: result.as_ref().ok().map(|tables| tables.iter().map(|table| table.rows.len() as u64).sum()),
+            error: result.as_ref().err().and_then(SqlServerError::number),
             ms: self.clock.monotonic().saturating_sub(started).as_millis() as u64,
         });
         result

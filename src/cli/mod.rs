@@ -3,10 +3,12 @@
 
 mod args;
 mod commands;
+mod conclude;
 mod connect;
 mod exit;
 mod output;
 mod signals;
+mod state_dir;
 
 pub use exit::Exit;
 

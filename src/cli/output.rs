@@ -51,7 +51,11 @@ impl Printer {
     /// A line on standard error.
     #[expect(clippy::print_stderr, reason = "this is the one place that writes there")]
     pub(super) fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{}", report::visible(text)));
+        self.bar.suspend(|| {
+            for line in text.lines() {
+                eprintln!("{}", report::visible(line));
+            }
+        });
     }
 
     /// Text on standard output. A reader that has gone away is no error of ours.

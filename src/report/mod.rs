@@ -5,7 +5,7 @@ pub mod text;
 
 use crate::model::Report;
 use std::{fmt, str::FromStr};
-pub use text::Style;
+pub use text::{Style, visible};
 
 /// A form that a report can be printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

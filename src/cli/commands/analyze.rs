@@ -1,8 +1,8 @@
 //! Owns `xestack analyze`: files in, one report out.
 
-use crate::catalog::Catalog;
 use crate::cli::args::AnalyzeArguments;
-use crate::cli::conclude::{analyse, catalog};
+use crate::cli::commands::capture::embedded_sessions;
+use crate::cli::conclude::analyse;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
 use crate::model::{EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, Severity, UtcMicros, Window};
@@ -69,17 +69,15 @@ fn add_file(evidence: &mut Evidence, path: &Path, bytes: &[u8]) -> Result<(), Fa
         return Ok(());
     }
     let read = input::read(bytes);
-    evidence.problems.extend(read.problems.into_iter().map(|text| {
-        Problem::new("input_odd", Severity::Warning, format!("{name}: {text}"))
-    }));
-    if read.targets.is_empty() && read.stacks.is_empty() {
+    if read.is_empty() {
         return Err(Failure::new(Exit::Unreadable, anyhow::anyhow!("{name} holds no target document and no call stack")));
     }
+    evidence.problems.extend(read.problems.into_iter().map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }));
     for target in read.targets {
         evidence.sessions.push(SessionEvidence { target: Some(target), ..offline_session(&name) });
     }
-    if !read.stacks.is_empty() {
-        evidence.sessions.push(SessionEvidence { pasted: read.stacks, ..offline_session(&name) });
+    if !read.pasted.is_empty() {
+        evidence.sessions.push(SessionEvidence { pasted: read.pasted, ..offline_session(&name) });
     }
     Ok(())
 }
@@ -133,14 +131,13 @@ fn apply_context(evidence: &mut Evidence, arguments: &AnalyzeArguments) {
             Some(Window { started_at: nowhere, ended_at: nowhere, elapsed_ms: elapsed.as_millis() as u64 });
     }
     if evidence.scenario.is_none() {
-        evidence.scenario = scenario_of(evidence, catalog().ok().as_ref());
+        evidence.scenario = scenario_of(evidence);
     }
 }
 
 /// The scenario whose event and wait type the documents have.
-fn scenario_of(evidence: &Evidence, catalog: Option<&Catalog>) -> Option<String> {
-    let sessions = crate::catalog::sessions::Sessions::from_texts(crate::catalog::sessions::EMBEDDED).ok()?;
-    let _ = catalog;
+fn scenario_of(evidence: &Evidence) -> Option<String> {
+    let sessions = embedded_sessions().ok()?;
     let context = &evidence.sessions.first()?.context;
     sessions
         .scenarios()

@@ -12,7 +12,7 @@ const UNITS: [&str; 2] = ["%", "ms"];
 
 /// The text with every character shown that would otherwise move the cursor, be invisible or turn the line around:
 /// control and format characters and combining marks appear as `\n` or `\u{202e}`.
-pub(super) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         let soft_or_separator = matches!(character, '\u{ad}' | '\u{2028}' | '\u{2029}');

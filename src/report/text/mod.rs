@@ -11,6 +11,7 @@ mod page;
 mod stacks;
 mod verdict;
 
+pub use layout::visible;
 use crate::model::{Problem, Report, Severity};
 use page::{Ink, Page};
 
