@@ -2,6 +2,7 @@
 
 use crate::model::Report;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 
 /// 2^53: above it a reader that keeps numbers as doubles loses digits.
 const LARGEST_EXACT_IN_A_DOUBLE: u64 = 1 << 53;
@@ -12,7 +13,20 @@ const LARGEST_EXACT_IN_A_DOUBLE: u64 = 1 << 53;
 pub fn render(report: &Report) -> String {
     let value = serde_json::to_value(report)
         .unwrap_or_else(|error| json!({ "schema": report.schema, "error": error.to_string() }));
-    format!("{:#}\n", with_exact_text(value))
+    without_terminal_controls(&format!("{:#}\n", with_exact_text(value)))
+}
+
+/// JSON leaves DEL and the C1 controls in strings as they are, but a terminal may obey them; escaped they mean the same.
+fn without_terminal_controls(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        match u32::from(character) {
+            // Writing to a string cannot fail.
+            code @ 0x7f..=0x9f => drop(write!(text, "\\u{code:04x}").ok()),
+            _ => text.push(character),
+        }
+    }
+    text
 }
 
 fn with_exact_text(value: Value) -> Value {

@@ -81,11 +81,17 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
-/// Makes a new name in a folder outlive a power cut. Only Unix can and needs to sync a folder.
+/// Makes a new name in a folder outlive a power cut. Only Unix can and needs to sync a folder, and not on every file
+/// system.
 fn sync_folder_of(path: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder)?.sync_all()?;
+        match File::open(folder)?.sync_all() {
+            Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+                return Err(error);
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -125,6 +125,9 @@ fn a_hostile_server_cannot_steer_the_terminal() {
     assert!(text.contains("\\u{1b}]0;owned\\u{7}\\u{9b}2J\\u{202e}"), "{text}");
     assert_eq!(text.chars().find(|c| c.is_control() && *c != '\n'), None);
     assert_eq!(text.lines().filter(|line| *line == "Verdict").count(), 1);
+    let json = json::render(&report);
+    assert_eq!(json.chars().find(|c| c.is_control() && *c != '\n'), None);
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
 }
 
 #[test]

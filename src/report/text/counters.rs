@@ -8,21 +8,32 @@ use super::{
 use crate::model::{LatchRow, Mark, Report, SpinlockRow, WaitRow};
 
 /// Rows of a table before the rest is summed up.
-const MOST_ROWS: usize = 10;
+const TABLE_ROWS: usize = 10;
 
 pub(super) fn print(page: &mut Page, report: &Report) {
-    if report.waits.is_empty() && report.spinlocks.is_empty() && report.latches.is_empty() {
+    if is_empty(report) {
         page.line(2, Ink::Plain, "None taken.");
     }
     print_waits(page, &report.waits);
     print_spinlocks(page, &report.spinlocks);
     print_latches(page, &report.latches);
+    for (rows, what) in [(report.files.len(), "files"), (report.databases.len(), "databases")] {
+        if rows > 0 {
+            page.gap();
+            page.paragraph(2, Ink::Plain, &format!("Figures of {rows} {what} are in the JSON report."));
+        }
+    }
+}
+
+fn is_empty(report: &Report) -> bool {
+    let Report { waits, spinlocks, latches, files, databases, .. } = report;
+    [waits.len(), spinlocks.len(), latches.len(), files.len(), databases.len()].iter().all(|&rows| rows == 0)
 }
 
 fn print_waits(page: &mut Page, waits: &[WaitRow]) {
     let heads = ["waits", "wait ms", "resource\nms", "signal\nms", "mean\nms", "share\nof time"];
     let mut table = Columns::new("Wait type", &heads);
-    for wait in waits.iter().take(MOST_ROWS) {
+    for wait in waits.iter().take(TABLE_ROWS) {
         let figures = vec![
             count(wait.waiting_tasks),
             count(wait.wait_ms),
@@ -34,7 +45,7 @@ fn print_waits(page: &mut Page, waits: &[WaitRow]) {
         table.row(&marked(&wait.wait_type, wait.mark), figures);
     }
     print_table(page, "Waits of the window, by wait time", &table, waits.len());
-    let rest = waits.get(MOST_ROWS..).unwrap_or_default();
+    let rest = waits.get(TABLE_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|wait| wait.wait_ms), "ms of wait time");
 }
 
@@ -48,7 +59,7 @@ fn mean(wait: &WaitRow) -> String {
 fn print_spinlocks(page: &mut Page, spinlocks: &[SpinlockRow]) {
     let heads = ["collisions", "spins", "spins/\ncoll.", "sleep\nms", "back-offs", "CPU\nshare %"];
     let mut table = Columns::new("Spinlock", &heads);
-    for spinlock in spinlocks.iter().take(MOST_ROWS) {
+    for spinlock in spinlocks.iter().take(TABLE_ROWS) {
         let figures = vec![
             count(spinlock.collisions),
             count(spinlock.spins),
@@ -60,18 +71,18 @@ fn print_spinlocks(page: &mut Page, spinlocks: &[SpinlockRow]) {
         table.row(&marked(&spinlock.name, spinlock.mark), figures);
     }
     print_table(page, "Spinlocks of the window whose collisions grew", &table, spinlocks.len());
-    let rest = spinlocks.get(MOST_ROWS..).unwrap_or_default();
+    let rest = spinlocks.get(TABLE_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|spinlock| spinlock.spins), "spins");
 }
 
 fn print_latches(page: &mut Page, latches: &[LatchRow]) {
     let mut table = Columns::new("Latch class", &["requests", "wait ms", "share\nof time"]);
-    for latch in latches.iter().take(MOST_ROWS) {
+    for latch in latches.iter().take(TABLE_ROWS) {
         let figures = vec![count(latch.requests), count(latch.wait_ms), percent(latch.share)];
         table.row(&marked(&latch.latch_class, latch.mark), figures);
     }
     print_table(page, "Latches of the window, by wait time", &table, latches.len());
-    let rest = latches.get(MOST_ROWS..).unwrap_or_default();
+    let rest = latches.get(TABLE_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|latch| latch.wait_ms), "ms of wait time");
 }
 

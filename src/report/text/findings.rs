@@ -2,7 +2,7 @@
 
 use super::{
     MOST_ROWS,
-    figures::{NONE, figure, percent},
+    figures::{NONE, figure, percent, percent_range},
     page::{Ink, Page},
 };
 use crate::model::{Finding, Gate};
@@ -22,11 +22,25 @@ pub(super) fn print(page: &mut Page, findings: &[Finding]) {
     }
 }
 
+/// Findings whose figures are shares between 0 and 1.
+const SHARES: [&str; 2] = ["yield_origin", "cpu_consumer"];
+
 fn value(finding: &Finding) -> String {
+    if SHARES.contains(&finding.name.as_str()) {
+        return share(finding);
+    }
     let value = finding.value.map(|value| format!(", {}", figure(value))).unwrap_or_default();
     match (finding.low, finding.high) {
         (Some(low), Some(high)) => format!("{value} (range {} to {})", figure(low), figure(high)),
         _ => value,
+    }
+}
+
+fn share(finding: &Finding) -> String {
+    match (finding.low, finding.high, finding.value) {
+        (Some(low), Some(high), _) => format!(", {}", percent_range(low, high)),
+        (_, _, Some(value)) => format!(", {}", percent(value)),
+        _ => String::new(),
     }
 }
 

@@ -4,7 +4,9 @@ use super::{
     figures::{count, counted, percent},
     page::{Ink, Page},
 };
-use crate::model::{Frame, StackClass, StackItem, Stacks};
+use crate::model::{ClassTotal, Frame, StackClass, StackItem, Stacks};
+
+const MOST_CLASSES: usize = 6;
 
 const MOST_STACKS: usize = 10;
 
@@ -29,6 +31,7 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
         counted(stacks.unresolved_events, "event", "events"),
     );
     page.paragraph(2, Ink::Plain, &summary);
+    print_classes(page, &stacks.classes);
     let total = u128::from(stacks.total_events);
     let mut seen: u128 = 0;
     let mut shown = 0;
@@ -46,6 +49,20 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
         let line = format!("{} more: {} events, {}", count(rest.len() as u64), count(events), share(events, total));
         page.gap();
         page.paragraph(2, Ink::Dim, &line);
+    }
+}
+
+fn print_classes(page: &mut Page, classes: &[ClassTotal]) {
+    let told = |total: &ClassTotal| {
+        let area = total.area.as_deref().map(|area| format!(" ({area})")).unwrap_or_default();
+        format!("{}{area} {}", total.class.name(), percent(total.share))
+    };
+    let mut parts: Vec<String> = classes.iter().take(MOST_CLASSES).map(told).collect();
+    if let Some(more) = classes.len().checked_sub(MOST_CLASSES).filter(|&more| more > 0) {
+        parts.push(format!("and {more} more"));
+    }
+    if !parts.is_empty() {
+        page.paragraph(2, Ink::Plain, &format!("By class: {}.", parts.join(", ")));
     }
 }
 
