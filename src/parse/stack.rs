@@ -113,12 +113,11 @@ impl Building {
                 self.lines(lines);
             }
             let mut drafts = line::frames(prefix, self.notation);
-            let kept = if drafts.iter().any(|draft| matches!(draft.certainty, Certainty::Unparsed | Certainty::Word)) {
+            let mut kept = tag;
+            if !is_all_frames(&drafts) {
                 drafts.clear();
-                rest.get(start - prefix.len()..start + length).unwrap_or(tag)
-            } else {
-                tag
-            };
+                kept = rest.get(start - prefix.len()..start + length).unwrap_or(tag);
+            }
             drafts.push(element::read(tag, kept.trim()));
             self.push(drafts);
             rest = self.tail(after);
@@ -129,14 +128,16 @@ impl Building {
     /// What follows an element on its line: frames, the next element's prefix, or a remark that stays with the frame.
     /// Returns the text from which to go on.
     fn tail<'t>(&mut self, after: &'t str) -> &'t str {
-        let (line, next) = after.split_once('\n').unwrap_or((after, ""));
-        if element::next(line).is_some() {
-            return after;
-        }
+        let end = after.char_indices().find(|&(at, c)| c == '\n' || (c == '<' && element::starts(after, at)));
+        let (line, next) = match end {
+            Some((_, '<')) => return after,
+            Some((at, _)) => (after.get(..at).unwrap_or_default(), after.get(at + 1..).unwrap_or_default()),
+            None => (after, ""),
+        };
         let drafts = line::frames(line, self.notation);
-        if drafts.iter().any(|draft| draft.certainty == Certainty::Certain) {
+        if is_all_frames(&drafts) {
             self.push(drafts);
-        } else if let Some(last) = self.drafts.last_mut().filter(|_| !line.trim().is_empty()) {
+        } else if let Some(last) = self.drafts.last_mut() {
             last.frame.text = format!("{} {}", last.frame.text, line.trim());
         }
         next
@@ -188,6 +189,10 @@ impl Building {
         self.end_stack();
         self.stacks
     }
+}
+
+fn is_all_frames(drafts: &[Draft]) -> bool {
+    drafts.iter().all(|draft| matches!(draft.certainty, Certainty::Certain | Certainty::NameAndOffset))
 }
 
 /// Decides what only the stack as a whole can tell.

@@ -6,29 +6,30 @@ use crate::{
     parse::markup,
 };
 
-/// Where the next `<frame` element starts, and its length; an element that is not closed ends before the next one, or
+const OPEN: &str = "<frame";
+
+/// Whether a `<frame` element starts at a place of the text.
+pub(in crate::parse) fn starts(text: &str, at: usize) -> bool {
+    let inside = text.get(at..).and_then(|rest| rest.strip_prefix(OPEN));
+    inside.is_some_and(|inside| inside.starts_with(|c: char| c.is_whitespace() || c == '/'))
+}
+
+/// Where the next `<frame` element starts, and its length; an element that is not closed ends before the next tag, or
 /// with the text.
 pub(in crate::parse) fn next(text: &str) -> Option<(usize, usize)> {
-    const OPEN: &str = "<frame";
-    let mut from = 0;
-    loop {
-        let start = from + text.get(from..)?.find(OPEN)?;
-        let inside = text.get(start + OPEN.len()..)?;
-        if inside.starts_with(|c: char| c.is_whitespace() || c == '/') {
-            let mut quote = None;
-            for (at, c) in inside.char_indices() {
-                match (c, quote) {
-                    ('"' | '\'', None) => quote = Some(c),
-                    (_, Some(open)) if c == open => quote = None,
-                    ('>', None) => return Some((start, OPEN.len() + at + 1)),
-                    ('<', _) => return Some((start, OPEN.len() + at)),
-                    _ => {}
-                }
-            }
-            return Some((start, text.len() - start));
+    let (start, _) = text.match_indices(OPEN).find(|&(at, _)| starts(text, at))?;
+    let inside = text.get(start + OPEN.len()..)?;
+    let mut quote = None;
+    for (at, c) in inside.char_indices() {
+        match (c, quote) {
+            ('"' | '\'', None) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            ('>', None) => return Some((start, OPEN.len() + at + 1)),
+            ('<', _) => return Some((start, OPEN.len() + at)),
+            _ => {}
         }
-        from = start + OPEN.len();
     }
+    Some((start, text.len() - start))
 }
 
 /// Reads one element; `text` is what the frame keeps, the element and what stood around it.

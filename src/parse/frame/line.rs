@@ -38,6 +38,11 @@ struct Reading<'w, 't> {
     notation: Notation,
 }
 
+/// Words of a conversion operator's type, `operator const Foo * __ptr64`.
+const LONGEST_TYPE: usize = 6;
+/// Words of a source location in brackets; its path may hold blanks.
+const LONGEST_LOCATION: usize = 16;
+
 /// A frame and the word behind it.
 type Read = (Draft, usize);
 
@@ -51,7 +56,7 @@ impl<'t> Reading<'_, 't> {
         let mut found = Vec::new();
         let mut at = 0;
         while at < self.words.len() {
-            if let Some((draft, next)) = self.frame(at) {
+            if let Some((draft, next)) = self.frame(at).filter(|read| self.stands_alone(read, found.is_empty())) {
                 found.push((at, draft));
                 at = next;
             } else if let Some(next) = self.suffix(at, !found.is_empty()) {
@@ -60,38 +65,26 @@ impl<'t> Reading<'_, 't> {
                 at = self.distinctive_after(at, &found)?;
             }
         }
-        // A word is a frame only where it has the line for itself.
-        let alone = found.len() == 1 || found.iter().all(|(_, draft)| draft.certainty != Certainty::Word);
-        (!found.is_empty() && alone).then_some(found)
+        (!found.is_empty()).then_some(found)
     }
 
-    /// Words that are no frame (a log's prefix, a remark) are passed over only beside frames that cannot be mistaken:
-    /// `Module(...)`, `module!symbol` and `module.dll+0x...`.
+    /// A word is a frame only where it has the line for itself.
+    fn stands_alone(&self, (draft, next): &Read, is_first: bool) -> bool {
+        let is_last = self.word(*next).is_none_or(|word| word.starts_with('['));
+        draft.certainty != Certainty::Word || (is_first && is_last)
+    }
+
+    /// Words that are no frame (a log's prefix, a remark) are passed over only beside frames that cannot be mistaken.
+    /// Gives the word to go on from.
     fn distinctive_after(&self, at: usize, found: &[(usize, Draft)]) -> Option<usize> {
-        let sure = |word: &Word<'_>| {
-            word.text.starts_with("Module(")
-                || word.text.split_once('!').is_some_and(|(module, symbol)| {
-                    name::module(module).is_some()
-                        && (symbol.contains("::") || NameAndOffset::split(symbol).offset.is_some())
-                })
-                || NameAndOffset::split(word.text).offset.is_some_and(|offset| offset.is_hex)
-                    && name::module(NameAndOffset::split(word.text).name).is_some_and(|(_, extension)| extension)
+        let Some(distance) = self.words.get(at..)?.iter().position(|word| is_distinctive(word.text)) else {
+            let first = found.first().map(|(first, _)| *first)?;
+            return self.words.get(first..at)?.iter().any(|word| is_distinctive(word.text)).then_some(self.words.len());
         };
-        let later = self.words.get(at..)?.iter().position(sure);
-        match later {
-            // An address directly before belongs to the frame.
-            Some(distance) if distance > 0 => {
-                let core = at + distance;
-                let has_address =
-                    core > at + 1 && self.word(core - 1).is_some_and(|word| name::address(word).is_some());
-                Some(if has_address { core - 1 } else { core })
-            }
-            _ => {
-                let any_sure =
-                    found.iter().filter_map(|&(first, _)| self.words.get(first..)?.iter().find(|word| sure(word)));
-                any_sure.take(1).next().map(|_| self.words.len())
-            }
-        }
+        // An address directly before belongs to the frame.
+        let core = at + distance;
+        let has_address = core > at + 1 && self.word(core - 1).is_some_and(|word| name::address(word).is_some());
+        Some(if has_address { core - 1 } else { core.max(at + 1) })
     }
 
     /// `[number] [addresses] core`, or an address alone.
@@ -108,10 +101,10 @@ impl<'t> Reading<'_, 't> {
     fn unnumbered(&self, first: usize, numbered: bool) -> Option<Read> {
         let mut at = first;
         // `(Inline Function) --------`--------` stands where a debugger prints the two columns.
-        while let Some("(Inline Function)" | "(Inline" | "Function)") = self.word(at) {
+        if self.word(at) == Some("(Inline Function)") {
             at += 1;
         }
-        while self.word(at).is_some_and(|word| word.starts_with("--------")) {
+        if self.word(at).is_some_and(|word| word.starts_with("--------")) {
             at += 1;
         }
         let addresses: Vec<(Address, AddressForm)> =
@@ -201,20 +194,14 @@ impl<'t> Reading<'_, 't> {
     fn named(&self, symbol: &'t str, at: usize) -> Option<Read> {
         let mut text = symbol.to_owned();
         let mut next = at + 1;
-        let mut expects_type = symbol.ends_with("operator");
-        while let Some(word) = self.word(next) {
-            let is_pointer = expects_type && matches!(word, "*" | "&" | "__ptr64");
-            let starts_type = text.ends_with("operator")
-                || ["const", "class", "struct", "enum", "unsigned"]
-                    .iter()
-                    .any(|prefix| expects_type && text.ends_with(prefix));
-            if !(starts_type || is_pointer) || word.contains("::") && !starts_type {
-                break;
+        if symbol.ends_with("operator") {
+            while let Some(word) =
+                self.word(next).filter(|word| next <= at + LONGEST_TYPE && continues_type(&text, word))
+            {
+                text.push(' ');
+                text.push_str(word);
+                next += 1;
             }
-            text.push(' ');
-            text.push_str(word);
-            expects_type = true;
-            next += 1;
         }
         let mut split = NameAndOffset::split(&text);
         if split.offset.is_none()
@@ -267,7 +254,7 @@ impl<'t> Reading<'_, 't> {
             return Some(self.words.len());
         }
         if word.starts_with('[') {
-            let close = self.words.get(at..)?.iter().position(|word| word.text.ends_with(']'));
+            let close = self.words.get(at..)?.iter().take(LONGEST_LOCATION).position(|word| word.text.ends_with(']'));
             let is_location = self.word(at + 1) == Some("@");
             return match close {
                 Some(distance) if !is_location || distance <= 3 => Some(at + distance + 1),
@@ -276,6 +263,29 @@ impl<'t> Reading<'_, 't> {
         }
         (word.starts_with('(') || matches!(word, "const" | "volatile")).then_some(at + 1)
     }
+}
+
+/// Whether a word goes on with the type that `operator` names: the type itself, its qualifiers, its pointers.
+fn continues_type(name: &str, word: &str) -> bool {
+    let last = name.rsplit(' ').next().unwrap_or(name);
+    let expects_type = last.ends_with("operator") || matches!(last, "const" | "class" | "struct" | "enum" | "unsigned");
+    expects_type || matches!(word.split('+').next(), Some("*" | "&" | "__ptr64"))
+}
+
+/// `Module(...)`, `module!name::name`, `name::name+offset` and `module.dll+0x...` are no prose and no SQL.
+fn is_distinctive(word: &str) -> bool {
+    if word.starts_with("Module(") {
+        return true;
+    }
+    if let Some((module, symbol)) = word.split_once('!') {
+        let says_more = symbol.contains("::") || NameAndOffset::split(symbol).offset.is_some();
+        return says_more && name::module(module).is_some();
+    }
+    let NameAndOffset { name, offset } = NameAndOffset::split(word);
+    offset.is_some_and(|offset| {
+        (name.contains("::") && name::is_symbol(name))
+            || (offset.is_hex && name::module(name).is_some_and(|(_, extension)| extension))
+    })
 }
 
 impl Certainty {
