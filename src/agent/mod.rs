@@ -98,6 +98,7 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
             journal::State::Done,
         )
         .map_err(|source| CaptureError::StateDir { path: options.state_dir.clone(), source })?;
+    let wait_type = scenario.session.wait_type.clone();
     let window = Window {
         server,
         surroundings: surroundings.clone(),
@@ -129,7 +130,7 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
     if restored.left_behind.is_empty() {
         observer(&Progress::Restored);
     }
-    finish(run_id, &plan, marker, gathered, result, restored, interrupt, options)
+    finish(&run_id, &plan, marker, gathered, result, restored, interrupt, &wait_type)
 }
 
 async fn take_lock(server: &mut Server, statements: &Statements<'_>, resource: &str) -> Result<(), CaptureError> {
@@ -165,14 +166,14 @@ fn marker(
 
 #[expect(clippy::too_many_arguments, reason = "everything a run has brought together, once")]
 fn finish(
-    run_id: RunId,
+    run_id: &RunId,
     plan: &Plan,
     marker: Marker,
     gathered: Gathered,
     result: Result<(), CaptureError>,
     restored: restore::Restored,
     interrupt: &Interrupt,
-    options: &CaptureOptions,
+    wait_type: &str,
 ) -> Result<Outcome, CaptureError> {
     let left_behind = restored.left_behind;
     if let Err(error) = result
@@ -204,7 +205,7 @@ fn finish(
         statements: restored.statements,
         map_keys: vec![MapKey {
             map: "wait_types".to_owned(),
-            value: wait_type,
+            value: wait_type.to_owned(),
             key: i64::try_from(plan.wait_type_key).unwrap_or(i64::MAX),
             build: plan.server.product_version.clone(),
         }],

@@ -26,7 +26,11 @@ impl Server {
     }
 
     /// A server whose connection is still to be made, with the statements remembered so far.
-    pub(super) fn unconnected(options: &ConnectOptions, clock: Arc<dyn Clock>, statements: Vec<StatementRecord>) -> Self {
+    pub(super) fn unconnected(
+        options: &ConnectOptions,
+        clock: Arc<dyn Clock>,
+        statements: Vec<StatementRecord>,
+    ) -> Self {
         Self { connection: None, options: options.clone(), clock, statements }
     }
 

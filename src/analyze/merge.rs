@@ -43,6 +43,8 @@ pub struct MergedStack {
     pub events: u128,
     /// (document, slot) of what was merged, ascending.
     pub slots: Vec<(usize, usize)>,
+    /// Leading frames of it that are event plumbing.
+    pub plumbing: usize,
     /// The stack of the most frequent slot; of the first of several.
     pub stack: Stack,
 }
@@ -104,6 +106,7 @@ pub fn merge_on(stacks: &[Located<'_>], cache: &StackCache<'_>, threads: usize) 
                 classification: Arc::clone(&its.classification),
                 events: members.iter().filter_map(of).map(|(located, _)| u128::from(located.count)).sum(),
                 slots,
+                plumbing: its.dropped,
                 stack: most.stack.clone(),
             })
         })
@@ -128,6 +131,7 @@ pub fn items(merged: &[MergedStack]) -> Vec<StackItem> {
             rule: stack.classification.rule.clone(),
             events: u64::try_from(stack.events).unwrap_or(u64::MAX),
             slots: stack.slots.iter().map(|(document, slot)| format!("{document}:{slot}")).collect(),
+            plumbing: stack.plumbing,
             frames: stack.stack.frames.clone(),
         })
         .collect()

@@ -37,7 +37,9 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// A whole capture against an embedded simulated server.
-    #[command(after_help = "Examples:\n  xestack demo\n  xestack demo --for 3s --format json\n  xestack demo --server-version 2022")]
+    #[command(
+        after_help = "Examples:\n  xestack demo\n  xestack demo --for 3s --format json\n  xestack demo --server-version 2022"
+    )]
     Demo(DemoArguments),
     /// One capture window on a server; everything is put back.
     #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield\n  \
@@ -46,13 +48,17 @@ pub(super) enum Command {
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
     /// What saved target XML, pasted stacks or bundles show.
-    #[command(after_help = "Examples:\n  xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD\n  \
-                            pbpaste | xestack analyze -")]
+    #[command(
+        after_help = "Examples:\n  xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD\n  \
+                            pbpaste | xestack analyze -"
+    )]
     Analyze(AnalyzeArguments),
     /// Analyses a bundle again.
     Report(ReportArguments),
     /// The simulated server on its own.
-    #[command(after_help = "Example:\n  xestack simulate --listen 127.0.0.1:14330 --workload lock-hash --server-version 2019")]
+    #[command(
+        after_help = "Example:\n  xestack simulate --listen 127.0.0.1:14330 --workload lock-hash --server-version 2019"
+    )]
     Simulate(SimulateArguments),
 }
 

@@ -10,7 +10,8 @@ use std::time::Duration;
 const TOKEN_VARIABLE: &str = "XESTACK_ACCESS_TOKEN";
 
 pub(super) fn options(arguments: &ConnectionArguments) -> Result<ConnectOptions, Failure> {
-    let address: ServerAddress = arguments.server.parse().map_err(|error| Failure::new(crate::cli::Exit::Usage, error))?;
+    let address: ServerAddress =
+        arguments.server.parse().map_err(|error| Failure::new(crate::cli::Exit::Usage, error))?;
     Ok(ConnectOptions {
         address,
         authentication: authentication(arguments)?,
@@ -71,5 +72,5 @@ fn read_only(intent: Option<&str>) -> Result<bool, Failure> {
 }
 
 fn host_name() -> Option<String> {
-    sysinfo::System::host_name()
+    sysinfo::System::host_name().ok()
 }

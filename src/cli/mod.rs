@@ -48,7 +48,8 @@ async fn dispatch(arguments: impl IntoIterator<Item = OsString>, interrupt: &Int
         Command::Capture(arguments) => commands::capture::run(arguments, &printer, interrupt).await,
         Command::Sql(arguments) => commands::sql::run(&arguments, &printer),
         Command::Analyze(arguments) => {
-            let work = tokio::task::spawn_blocking(move || commands::analyze::read(&arguments).map(|read| (arguments, read)));
+            let work =
+                tokio::task::spawn_blocking(move || commands::analyze::read(&arguments).map(|read| (arguments, read)));
             tokio::select! {
                 read = work => match read {
                     Ok(Ok((arguments, read))) => commands::analyze::finish(&arguments, read, &printer),

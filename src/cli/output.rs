@@ -4,7 +4,7 @@
 use crate::agent::progress::{Observer, Progress};
 use crate::cli::args::ReportOutput;
 use crate::cli::exit::{Exit, Failure};
-use crate::model::{Problem, Report};
+use crate::model::Report;
 use crate::report::{self, Style};
 use crate::store::private_file;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -38,7 +38,8 @@ impl Printer {
             .finish();
         // A second one in the same process (tests) leaves the first in place.
         let _ignored = tracing::subscriber::set_global_default(subscriber);
-        let target = if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         Self { bar, verbose }
     }
@@ -72,20 +73,17 @@ impl Printer {
         self.bar.finish_and_clear();
         let to_file = output.output.is_some();
         let width = terminal_width().clamp(*WIDTHS.start(), *WIDTHS.end());
-        let style = Style { width: if to_file { *WIDTHS.start() } else { width }, colour: !to_file && colour_on(&io::stdout()) };
+        let style = Style {
+            width: if to_file { *WIDTHS.start() } else { width },
+            colour: !to_file && colour_on(&io::stdout()),
+        };
         let text = report::render(output.format, report, &style);
         let Some(path) = &output.output else { return self.result(&text) };
-        private_file::write_atomic(path, text.as_bytes())
-            .map_err(|error| Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("could not write {}", path.display()))))?;
+        private_file::write_atomic(path, text.as_bytes()).map_err(|error| {
+            Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("could not write {}", path.display())))
+        })?;
         self.note(&format!("report: {}", path.display()));
         Ok(())
-    }
-
-    /// Problems, one line each, for formats that people do not read.
-    pub(super) fn problems(&self, problems: &[Problem]) {
-        for problem in problems {
-            self.note(&format!("{}: {}", problem.code, problem.message));
-        }
     }
 
     /// An error with its causes and remedy; gives its exit code.

@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod events;
 pub mod host;
+pub mod launch;
 pub mod output;
 pub mod sql;
 pub mod value;

@@ -73,7 +73,8 @@ pub fn dry_run(sessions: &Sessions, options: &DryRun) -> Result<Vec<DryStatement
         name: name.clone(),
         wait_type_key: None,
         callstack_action: if uses_rva { "callstack_rva" } else { "callstack" }.to_owned(),
-        target: if options.version == ServerVersion::V2008R2 { "asynchronous_bucketizer" } else { "histogram" }.to_owned(),
+        target: if options.version == ServerVersion::V2008R2 { "asynchronous_bucketizer" } else { "histogram" }
+            .to_owned(),
         slots: options.slots.unwrap_or(if uses_rva { scenario.session.slots_rva } else { scenario.session.slots }),
         max_events: options.max_events.unwrap_or(scenario.limits.max_events),
         max_memory_kb: scenario.session.max_memory_kb,
@@ -112,7 +113,10 @@ pub fn dry_run(sessions: &Sessions, options: &DryRun) -> Result<Vec<DryStatement
         list.add("symbols: the target again", statements.read_target(&name)?);
         list.add("symbols: flags off again", statements.trace_off(all_flags, Scope::Session)?);
         list.add("only if still raw: lock", statements.take_lock("xestack/flags")?);
-        list.add("only if still raw: flags globally, unless on already", statements.trace_on(all_flags, Scope::Global)?);
+        list.add(
+            "only if still raw: flags globally, unless on already",
+            statements.trace_on(all_flags, Scope::Global)?,
+        );
         list.add("only if still raw: the target again", statements.read_target(&name)?);
         list.add("only if still raw: off at once what was turned on", statements.trace_off(all_flags, Scope::Global)?);
         list.add("only if still raw: lock given back", statements.release_lock("xestack/flags")?);

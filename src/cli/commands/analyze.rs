@@ -59,10 +59,8 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
 fn add_file(evidence: &mut Evidence, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let name = path.display().to_string();
     if bundle::is_bundle(bytes) {
-        let mut found = from_bundle(bytes).map_err(|failure| Failure {
-            error: failure.error.context(format!("could not read {name}")),
-            ..failure
-        })?;
+        let mut found = from_bundle(bytes)
+            .map_err(|failure| Failure { error: failure.error.context(format!("could not read {name}")), ..failure })?;
         found.problems.append(&mut evidence.problems);
         found.sessions.splice(0..0, evidence.sessions.drain(..));
         *evidence = found;
@@ -70,9 +68,14 @@ fn add_file(evidence: &mut Evidence, path: &Path, bytes: &[u8]) -> Result<(), Fa
     }
     let read = input::read(bytes);
     if read.is_empty() {
-        return Err(Failure::new(Exit::Unreadable, anyhow::anyhow!("{name} holds no target document and no call stack")));
+        return Err(Failure::new(
+            Exit::Unreadable,
+            anyhow::anyhow!("{name} holds no target document and no call stack"),
+        ));
     }
-    evidence.problems.extend(read.problems.into_iter().map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }));
+    evidence.problems.extend(
+        read.problems.into_iter().map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }),
+    );
     for target in read.targets {
         evidence.sessions.push(SessionEvidence { target: Some(target), ..offline_session(&name) });
     }

@@ -135,13 +135,15 @@ async fn afterwards(
     let limit = connect.query_timeout;
     let tables = connection.run(&statements.common("list_sessions", &[])?, limit).await?;
     let ours = tables.first().map_or(0, |table| {
-        (0..table.rows.len()).filter(|&row| table.text(row, "name").is_some_and(|name| name.starts_with("xestack:"))).count()
+        (0..table.rows.len())
+            .filter(|&row| table.text(row, "name").is_some_and(|name| name.starts_with("xestack:")))
+            .count()
     });
     let flags = crate::statements::symbol_trace_flags(version);
     let status = connection.run(&statements.trace_status(flags)?, limit).await?;
-    let on = status.first().map_or(0, |table| {
-        (0..table.rows.len()).filter(|&row| table.integer(row, "Global") == Some(1)).count()
-    });
+    let on = status
+        .first()
+        .map_or(0, |table| (0..table.rows.len()).filter(|&row| table.integer(row, "Global") == Some(1)).count());
     connection.close().await;
     Ok(format!("afterwards on the server: {ours} sessions of ours, {on} trace flags on"))
 }

@@ -11,8 +11,8 @@ mod page;
 mod stacks;
 mod verdict;
 
-pub use layout::visible;
 use crate::model::{Problem, Report, Severity};
+pub use layout::visible;
 use page::{Ink, Page};
 
 /// How a text report looks.
