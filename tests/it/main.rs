@@ -1,6 +1,8 @@
 //! The one integration test binary: a module an area.
 
 mod analyze;
+mod cli;
+mod layers;
 mod parse;
 mod report;
 mod simulator_events;
