@@ -8,6 +8,7 @@ pub mod clock;
 pub mod events;
 pub mod host;
 pub mod output;
+pub mod server;
 pub mod sql;
 pub mod value;
 pub mod wire;
