@@ -25,3 +25,6 @@ pub(crate) mod tls;
 mod token;
 mod type_info;
 mod variant;
+
+#[cfg(test)]
+mod hostile;

@@ -78,12 +78,11 @@ pub(crate) async fn read_message<S: AsyncRead + Unpin>(
     let mut unfinished: Option<ClientMessage> = None;
     loop {
         let mut header = [0; HEADER_BYTES];
-        if stream.read(&mut header[..1]).await? == 0 {
-            return match unfinished {
-                None => Ok(None),
-                Some(_) => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-            };
-        }
+        match stream.read_exact(&mut header[..1]).await {
+            // Drivers end TLS connections as they end others, without TLS's own goodbye, which reads as this error.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && unfinished.is_none() => return Ok(None),
+            first => first?,
+        };
         stream.read_exact(&mut header[1..]).await?;
         let [kind, status, high, low, ..] = header;
         let kind = MessageKind::of(kind)?;
