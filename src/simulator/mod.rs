@@ -9,6 +9,7 @@ pub mod events;
 pub mod host;
 pub mod launch;
 pub mod output;
+pub mod server;
 pub mod sql;
 pub mod value;
 pub mod wire;
