@@ -47,10 +47,17 @@ pub(super) struct Walk<'t> {
     base: usize,
     reader: Reader<&'t [u8]>,
     wasted: usize,
+    /// Whether a comment that starts here may still have an end; none has behind one that had none.
+    comments_end: bool,
     pub(super) replaced: Replaced,
 }
 
 impl<'t> Start<'t> {
+    /// A tag that lacks a quote or its `>`.
+    fn broken(content: &'t str) -> Self {
+        Self { name: name_of(content), content, empty: content.ends_with('/') }
+    }
+
     /// An attribute's value, references decoded, by its name without prefix.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         attributes(self.content).find(|(key, _)| *key == name).map(|(_, value)| value)
@@ -79,7 +86,7 @@ fn name_of(content: &str) -> &str {
 
 impl<'t> Walk<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, base: 0, reader: reader(text), wasted: 0, replaced: Replaced::default() }
+        Self { text, base: 0, reader: reader(text), wasted: 0, comments_end: true, replaced: Replaced::default() }
     }
 
     /// Bytes read so far.
@@ -106,11 +113,17 @@ impl<'t> Walk<'t> {
                 Ok(_) => {}
                 Err(error) => {
                     let far = !matches!(error, Error::Syntax(SyntaxError::InvalidBangMarkup) | Error::IllFormed(_));
-                    let next = self.text.get(before..)?.char_indices().skip(1).find(|&(_, c)| c == '<')?.0 + before;
+                    let rest = self.text.get(before..)?;
+                    let length = rest.char_indices().skip(1).find(|&(_, c)| c == '<')?.0;
                     if far {
-                        self.waste(self.text.len() - before)?;
+                        self.waste(rest.len())?;
                     }
-                    self.seek(next);
+                    self.seek(before + length);
+                    // A start tag with a quote that nothing closes.
+                    let inside = rest.get(1..length).filter(|inside| inside.starts_with(char::is_alphabetic));
+                    if let Some((own, _)) = inside.and_then(|inside| inside.split_once('>')) {
+                        return Some(Tag::Start(Start::broken(own)));
+                    }
                 }
             }
         }
@@ -125,8 +138,7 @@ impl<'t> Walk<'t> {
         };
         self.step_back(end - content.len() + inner);
         let own = content.get(..inner).unwrap_or_default();
-        let own = own.split_once('>').map_or(own, |(own, _)| own);
-        Tag::Start(Start { name: name_of(own), content: own, empty: own.ends_with('/') })
+        Tag::Start(Start::broken(own.split_once('>').map_or(own, |(own, _)| own)))
     }
 
     /// The content of the element whose start tag was read last, up to its end tag `name`; `None` where the text ends
@@ -136,7 +148,6 @@ impl<'t> Walk<'t> {
         let (mut outside, mut has_cdata) = (String::new(), false);
         let mut at = self.position();
         let mut run = at;
-        let mut comments_end = true;
         let end = loop {
             let open = at + self.text.get(at..)?.find('<')?;
             let rest = self.text.get(open..)?;
@@ -153,13 +164,13 @@ impl<'t> Walk<'t> {
                 has_cdata = true;
                 at = open + "<![CDATA[]]>".len() + inside.len();
                 run = at;
-            } else if let Some(inside) = comment.filter(|_| comments_end) {
+            } else if let Some(inside) = comment.filter(|_| self.comments_end) {
                 if let Some((inside, _)) = inside.split_once("-->") {
                     outside.push_str(&self.decoded(run, open));
                     at = open + "<!---->".len() + inside.len();
                     run = at;
                 } else {
-                    comments_end = false;
+                    self.comments_end = false;
                     at = open + 1;
                 }
             } else if let Some(length) = frame_tag(rest) {

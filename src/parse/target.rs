@@ -158,8 +158,10 @@ fn escaped_length(segment: &str, name: &str) -> usize {
 /// What a text outside of documents says: without processing instructions, comments and `DOCTYPE`.
 pub(super) fn annotation(before: &str) -> Option<String> {
     let mut kept = String::new();
-    let mut rest = before;
-    while let Some(open) = rest.find("<!").into_iter().chain(rest.find("<?")).min() {
+    let mut rest = before.trim_start_matches('\u{FEFF}');
+    while let Some((open, _)) =
+        rest.match_indices('<').find(|&(at, _)| rest.get(at + 1..).is_some_and(|after| after.starts_with(['!', '?'])))
+    {
         let Some((text, markup)) = rest.split_at_checked(open) else { break };
         let close = if markup.starts_with("<!--") {
             "-->"
