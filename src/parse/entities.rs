@@ -21,16 +21,9 @@ pub(super) fn decode(text: &str, replaced: &mut Replaced) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         clean_into(before, &mut out, replaced);
-        rest = match reference(after) {
-            Some((c, after)) => {
-                out.push(kept(c, replaced));
-                after
-            }
-            None => {
-                out.push('&');
-                after
-            }
-        };
+        let (c, after) = reference(after).unwrap_or(('&', after));
+        out.push(kept(c, replaced));
+        rest = after;
     }
     clean_into(rest, &mut out, replaced);
     out

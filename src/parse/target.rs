@@ -42,14 +42,14 @@ pub(super) fn documents(text: &str) -> Documents<'_> {
         let limit = root_after(text, root.name_end).map_or(text.len(), |next| next.start);
         let segment = text.get(root.start..limit).unwrap_or_default();
         let (mut target, length) = if root.escapes == 0 {
-            read(segment, root.root)
+            read(segment, root.kind)
         } else {
             let length = escaped_length(segment, root.name());
             let mut decoded = segment.get(..length).unwrap_or_default().to_owned();
             for _ in 0..root.escapes {
                 decoded = entities::decode(&decoded, &mut Replaced::default());
             }
-            (read(&decoded, root.root).0, length)
+            (read(&decoded, root.kind).0, length)
         };
         target.annotation = annotation(before);
         found.targets.push(target);
@@ -71,14 +71,14 @@ pub(super) fn documents(text: &str) -> Documents<'_> {
 struct Root {
     start: usize,
     name_end: usize,
-    root: TargetRoot,
+    kind: TargetRoot,
     /// How many times its `<` is escaped.
     escapes: usize,
 }
 
 impl Root {
     fn name(&self) -> &'static str {
-        match self.root {
+        match self.kind {
             TargetRoot::HistogramTarget => "HistogramTarget",
             TargetRoot::BucketizerTarget => "BucketizerTarget",
         }
@@ -114,14 +114,14 @@ fn root_after(text: &str, from: usize) -> Option<Root> {
             [("HistogramTarget", TargetRoot::HistogramTarget), ("BucketizerTarget", TargetRoot::BucketizerTarget)]
                 .into_iter()
                 .find_map(|(name, root)| Some((before.strip_suffix(name)?, root)));
-        if let Some((before, root)) = named
+        if let Some((before, kind)) = named
             && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
         {
             let before = without_prefix(before);
             let opening =
                 OPENINGS.iter().find_map(|(open, escapes)| Some((before.strip_suffix(open)?.len(), *escapes)));
             if let Some((start, escapes)) = opening {
-                return Some(Root { start, name_end, root, escapes });
+                return Some(Root { start, name_end, kind, escapes });
             }
         }
         from = name_end;
@@ -318,10 +318,10 @@ impl Building {
 
     fn slot(&mut self, slot: OpenSlot) {
         let index = self.target.slots.len();
-        let count = slot.count.map(|text| self.number("count", &text).unwrap_or_default()).unwrap_or_else(|| {
+        if slot.count.is_none() {
             self.problem(format!("slot {index} has no count: read as 0"));
-            0
-        });
+        }
+        let count = slot.count.and_then(|text| self.number("count", &text)).unwrap_or_default();
         let truncated_bytes = slot.truncated.and_then(|text| self.number("trunc", &text));
         let value = slot.value.unwrap_or_else(|| {
             self.problem(format!("slot {index} has no value"));

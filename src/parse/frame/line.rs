@@ -113,9 +113,9 @@ impl<'t> Reading<'_, 't> {
         let bare = form == AddressForm::Bare;
         match addresses.len() {
             1 => {
-                let (mut draft, next) = self.core(at + 1).unwrap_or_else(|| (Self::located(), at + 1));
+                let named = self.core(at + 1).filter(|(draft, _)| draft.certainty != Certainty::Word);
+                let Some((mut draft, next)) = named else { return Some((Self::at(address), at + 1)) };
                 draft.frame.address = Some(address);
-                draft.certainty = Certainty::Certain.max_of(draft.certainty);
                 Some((draft, next))
             }
             // Child-SP and RetAddr: neither is the frame's own address.
@@ -126,10 +126,6 @@ impl<'t> Reading<'_, 't> {
             }
             _ => Some((Self::at(address), at + 1)),
         }
-    }
-
-    fn located() -> Draft {
-        Draft { frame: Frame::default(), certainty: Certainty::Certain }
     }
 
     fn at(address: Address) -> Draft {
@@ -163,21 +159,19 @@ impl<'t> Reading<'_, 't> {
     }
 
     /// `sqldk!SOS_Task::PostWait+0x9e`, `sqldk.dll!Ordinal699 + 0x5f`.
-    fn module_and_symbol(&self, word: &'t str, at: usize) -> Option<Read> {
+    fn module_and_symbol(&self, word: &str, at: usize) -> Option<Read> {
         let (module, symbol) = word.split_once('!')?;
         let (module, _) = name::module(module)?;
-        let (mut draft, next) = self.named(symbol, at)?;
+        let (mut draft, next) = self.named(symbol, at, self.notation.hex_offsets)?;
         draft.frame.module = Some(module.to_owned());
         Some((draft, next))
     }
 
     /// `SOS_Task::PostWait+9e`, or one word.
-    fn symbol(&self, word: &'t str, at: usize) -> Option<Read> {
+    fn symbol(&self, word: &str, at: usize) -> Option<Read> {
         if word.contains("::") {
-            let (mut draft, next) = self.named(word, at)?;
             // Without a module it is the server's own text, where offsets are hexadecimal.
-            draft.frame.offset = NameAndOffset::split(self.name_text(at, next)?).offset.and_then(Offset::hex);
-            return Some((draft, next));
+            return self.named(word, at, true);
         }
         let NameAndOffset { name, offset } = NameAndOffset::split(word);
         (offset.is_none() && name::is_word(name)).then(|| {
@@ -186,12 +180,8 @@ impl<'t> Reading<'_, 't> {
         })
     }
 
-    fn name_text(&self, first: usize, next: usize) -> Option<&'t str> {
-        self.word(next.checked_sub(1)?.max(first))
-    }
-
     /// A symbol that starts in the word at `at`, with the words that belong to its name and its offset.
-    fn named(&self, symbol: &'t str, at: usize) -> Option<Read> {
+    fn named(&self, symbol: &str, at: usize, hex: bool) -> Option<Read> {
         let mut text = symbol.to_owned();
         let mut next = at + 1;
         if symbol.ends_with("operator") {
@@ -214,7 +204,7 @@ impl<'t> Reading<'_, 't> {
         if !name::is_symbol(split.name) {
             return None;
         }
-        let offset = split.offset.and_then(|offset| offset.decimal_or_hex(self.notation.hex_offsets));
+        let offset = split.offset.and_then(|offset| offset.decimal_or_hex(hex));
         let frame = Frame { symbol: Some(split.name.to_owned()), offset, ..Frame::default() };
         Some((Draft { frame, certainty: Certainty::Certain }, next))
     }
@@ -286,11 +276,4 @@ fn is_distinctive(word: &str) -> bool {
         (name.contains("::") && name::is_symbol(name))
             || (offset.is_hex && name::module(name).is_some_and(|(_, extension)| extension))
     })
-}
-
-impl Certainty {
-    /// An address makes a word a frame, yet not a certain name.
-    fn max_of(self, other: Self) -> Self {
-        if other == Self::Word { self } else { other }
-    }
 }

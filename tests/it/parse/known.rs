@@ -8,6 +8,7 @@ use xestack::{
 };
 
 /// The bytes of a shared data file; `None`, said aloud, where the data is not there.
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn shared(path: &str) -> Option<Vec<u8>> {
     let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data")).join(path);
     match fs::read(&file) {
@@ -27,7 +28,7 @@ fn single_target(bytes: &[u8]) -> Target {
     let read = input::read(bytes);
     assert_eq!(read.problems, vec![]);
     assert_eq!(read.targets.len(), 1);
-    read.targets.into_iter().next().unwrap()
+    read.targets.into_iter().next().expect("one target")
 }
 
 fn all_understood(stack: &Stack) -> bool {

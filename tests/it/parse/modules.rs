@@ -2,7 +2,10 @@
 
 use xestack::parse::modules::parse_modules;
 
-fn read(text: &str) -> (Vec<(String, u64, Option<String>)>, Vec<String>) {
+/// Path, base and file version.
+type Row = (String, u64, Option<String>);
+
+fn read(text: &str) -> (Vec<Row>, Vec<String>) {
     let list = parse_modules(text);
     let modules = list.modules.into_iter().map(|module| (module.path, module.base.0, module.file_version)).collect();
     (modules, list.problems.into_iter().map(|problem| problem.code).collect())

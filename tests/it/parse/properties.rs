@@ -154,7 +154,7 @@ fn document(slots: &[(u64, Vec<String>, u8)]) -> (String, Vec<usize>) {
             1 => format!("<![CDATA[{value}]]>"),
             _ => value,
         };
-        text += &format!("  <Slot count=\"{count}\">\n    <value>{value}</value>\n  </Slot>");
+        text += &["  <Slot count=\"", &count.to_string(), "\">\n    <value>", &value, "</value>\n  </Slot>"].concat();
         ends.push(text.len());
         text += "\n";
     }
@@ -188,8 +188,8 @@ proptest! {
     }
 
     #[test]
-    fn nothing_of_pasted_text_is_lost(text in "[ -~\n\t]{0,200}") {
-        let headings = ["callstack", "Slot_", "Dump", "DUMP", "Event", "Child-SP", "&"];
+    fn nothing_of_pasted_text_is_lost(text in "[ -%'-~\n\t]{0,200}") {
+        let headings = ["callstack", "Slot_", "Dump", "DUMP", "Event", "Child-SP"];
         prop_assume!(!headings.iter().any(|heading| text.contains(heading)));
         let read: String = parse_stacks(&text).iter().map(|counted| texts(&counted.stack)).collect();
         prop_assert_eq!(read, squeezed(&text));

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use xestack::parse::{input, modules::parse_modules, stack::parse_stacks, text::decode};
 
 fn seed(name: &str) -> Vec<u8> {
-    fs::read(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds")).join(name)).unwrap()
+    fs::read(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds")).join(name)).expect("a seed")
 }
 
 /// Slots and pasted stacks of a seed: count and frames.
@@ -17,7 +17,7 @@ fn read(name: &str) -> Vec<(u64, Vec<String>)> {
 
 #[test]
 fn each_seed_holds_what_its_name_says() {
-    let expected: [(&str, Vec<(u64, Vec<&str>)>); 8] = [
+    for (name, stacks) in [
         ("cdata_frames.xml", vec![(5, vec!["#0 a+1f"])]),
         ("escaped.xml", vec![(5, vec!["a!Lock<1,2>::Spin+1f"])]),
         (
@@ -42,16 +42,11 @@ fn each_seed_holds_what_its_name_says() {
         ("debugger.txt", vec![(1, vec!["#0 a!B::c+12", "#10 a!D::e+3"])]),
         ("dump_utf16.txt", vec![(1, vec!["@7ff812345678 a+1234", "@7ff812345679 b+91 Ordinal298+4a5"])]),
         ("events_cut.xml", vec![(1, vec!["a+1", "a+2"])]),
-    ];
-    for (name, stacks) in expected {
-        assert_eq!(
-            read(name),
-            stacks
-                .into_iter()
-                .map(|(count, frames)| (count, frames.into_iter().map(str::to_owned).collect()))
-                .collect::<Vec<_>>(),
-            "{name}"
-        );
+    ] {
+        let read = read(name);
+        let read: Vec<(u64, Vec<&str>)> =
+            read.iter().map(|(count, frames)| (*count, frames.iter().map(String::as_str).collect())).collect();
+        assert_eq!(read, stacks, "{name}");
     }
     let list = parse_modules(&decode(&seed("modules.txt")).text);
     assert_eq!((list.modules.len(), list.problems.len()), (2, 1));
