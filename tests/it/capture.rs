@@ -11,7 +11,8 @@ use xestack::analyze;
 use xestack::catalog::Catalog;
 use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::{Report, ServerVersion, Severity, StackClass, Tool, UtcMicros, VerdictKind};
-use xestack::simulator::launch::{self, LaunchOptions, Pace, Simulator};
+use xestack::simulator::launch::{self, LaunchOptions, Simulator};
+use xestack::simulator::workload::pace::Pace;
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption};
 

@@ -1,6 +1,7 @@
 //! The one integration test binary: a module an area.
 
 mod analyze;
+mod capture;
 mod cli;
 mod layers;
 mod parse;

@@ -4,7 +4,9 @@ use crate::agent::progress::Interrupt;
 use crate::cli::args::{OverflowArgument, SimulateArguments};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
-use crate::simulator::launch::{self, LaunchOptions, Overflow, Pace};
+use crate::simulator::events::histogram::Overflow;
+use crate::simulator::launch::{self, LaunchOptions};
+use crate::simulator::workload::pace::Pace;
 use crate::store::private_file;
 
 /// Where the password may be given.
@@ -31,6 +33,7 @@ pub(in crate::cli) async fn run(
         startup_flags: arguments.startup_flag.clone(),
         tls: !arguments.no_tls,
         password: given,
+        ..LaunchOptions::default()
     })
     .await
     .map_err(|error| Failure::new(Exit::Usage, error))?;
