@@ -169,7 +169,7 @@ impl Backend for Front {
     }
 }
 
-/// Letters and digits, from the system's own randomness by way of the hasher's keys: it guards a simulation on loopback.
+/// Letters and digits. Not of cryptographic strength: it guards a simulation.
 fn random_password() -> String {
     std::iter::repeat_with(fastrand::alphanumeric).take(PASSWORD_LENGTH).collect()
 }

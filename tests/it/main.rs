@@ -4,6 +4,8 @@ mod analyze;
 mod capture;
 mod cli;
 mod layers;
+#[path = "../live/mod.rs"]
+mod live;
 mod parse;
 mod report;
 mod simulator_events;
