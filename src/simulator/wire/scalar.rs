@@ -141,9 +141,8 @@ fn put_code_page_text(out: &mut Vec<u8>, text: &str, length: u16, padded: bool) 
 
 /// Between the order in which a uniqueidentifier reads and that on the wire: its first three groups are little endian.
 pub(crate) fn swap_guid(bytes: [u8; 16]) -> [u8; 16] {
-    let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
-    let [i, j, k, l, m, n, o, p] = rest;
-    [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
+    const OTHER_PLACE: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    OTHER_PLACE.map(|place| bytes.get(place).copied().unwrap_or_default())
 }
 
 #[cfg(test)]
