@@ -9,7 +9,7 @@ use crate::simulator::wire::type_info::{decimal_bytes, plain_bytes, utf16_bytes}
 use crate::simulator::wire::variant::put_variant;
 
 /// A value that its column's type cannot hold is an error of the engine: it is told, never sent bent.
-fn mismatch(sql_type: SqlType, datum: &Datum) -> Message {
+pub(crate) fn mismatch(sql_type: SqlType, datum: &Datum) -> Message {
     let kind = match datum {
         Datum::Null => "null",
         Datum::Bit(_) => "bit",
@@ -75,11 +75,6 @@ pub(crate) fn put_scalar(out: &mut Vec<u8>, sql_type: SqlType, datum: &Datum) ->
         _ => return Err(mismatch(sql_type, datum)),
     }
     Ok(())
-}
-
-/// The error of a value that stands in a column of another type.
-pub(crate) fn check_long(sql_type: SqlType, datum: &Datum) -> Message {
-    mismatch(sql_type, datum)
 }
 
 fn put_integer(out: &mut Vec<u8>, sql_type: SqlType, value: i64) -> Result<(), Message> {
