@@ -5,14 +5,16 @@ mod attention;
 mod double;
 mod hooks;
 mod hostile;
+mod procedures;
 mod types;
 
 use double::{Double, PASSWORD, Seen, config, connect, info, message, number, serve};
 use futures_util::TryStreamExt;
 use std::io::Write;
+use std::sync::Mutex;
 use tiberius::error::Error;
 use tiberius::{AuthMethod, Config, EncryptionLevel, QueryItem};
-use xestack::simulator::host::Login;
+use xestack::simulator::host::{Login, Request};
 use xestack::simulator::output::{Message, Output, Step};
 use xestack::simulator::server::{Server, TlsMode};
 
@@ -203,6 +205,25 @@ async fn stopping_closes_every_connection_and_the_listener() {
     assert!(idle.simple_query("SELECT 1").await.is_err());
     assert!(tokio::net::TcpStream::connect(server.local_addr()).await.is_err());
     double.until(|seen| seen.iter().filter(|seen| matches!(seen, Seen::End(_))).count() == 2).await;
+}
+
+/// All connections share one thread here: a step that ran on it would block the query that ends the step.
+#[tokio::test(flavor = "current_thread")]
+async fn a_step_that_keeps_its_thread_busy_keeps_no_other_connection_waiting() {
+    let (release, released) = std::sync::mpsc::channel();
+    let (release, released) = (Mutex::new(release), Mutex::new(released));
+    let double = Double::scripted(move |request| {
+        match request {
+            Request::Batch(sql) if sql == "busy" => released.lock().unwrap().recv().unwrap(),
+            _ => release.lock().unwrap().send(()).unwrap(),
+        }
+        vec![number(1)]
+    });
+    let server = serve(TlsMode::Off, &double).await;
+    let mut busy = connect(config(&server)).await.unwrap();
+    let busy = tokio::spawn(async move { busy.simple_query("busy").await.unwrap().into_row().await.unwrap() });
+    works(config(&server)).await.unwrap();
+    assert!(busy.await.unwrap().is_some());
 }
 
 #[tokio::test]
