@@ -13,6 +13,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+/// How long a client may take from connecting to being logged in.
+const LOGIN_LIMIT: Duration = Duration::from_secs(30);
+
 /// Encryption that the server offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsMode {
@@ -87,7 +90,8 @@ pub async fn start(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Res
     let listener = TcpListener::bind(options.listen).await?;
     let local_addr = listener.local_addr()?;
     let server_name = backend.server_name();
-    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks: options.hooks });
+    let hooks = options.hooks;
+    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks, login_limit: LOGIN_LIMIT });
     let server = Server { local_addr, certificate_pem, stopping: CancellationToken::new(), tasks: TaskTracker::new() };
     server.tasks.spawn(accept(listener, endpoint, server.stopping.clone(), server.tasks.clone()));
     Ok(server)

@@ -148,33 +148,26 @@ mod tests {
     use super::*;
     use crate::simulator::value::SqlType;
 
-    /// The tokens of an answer without rows: a letter each, DONEs with their status.
+    /// The tokens of an answer without rows, DONEs with their status.
     fn tokens(out: &[u8]) -> String {
-        let mut text = String::new();
+        let mut words = Vec::new();
         let mut rest = out;
-        while let Some((token, after)) = rest.split_first() {
-            let length = match token {
-                0x79 => 4,
-                0x81 => usize::from(after[0]) * 9 + 2,
-                0xAC => 19,
-                0xFD..=0xFF => 12,
-                _ => usize::from(u16::from_le_bytes([after[0], after[1]])) + 2,
+        while let [token, after @ ..] = rest {
+            let (word, length) = match token {
+                0x79 => (format!("status({})", after[0]), 4),
+                0x81 => ("columns".to_owned(), usize::from(after[0]) * 9 + 2),
+                0xFD => (format!("done({:#x})", after[0]), 12),
+                0xFE => (format!("doneproc({:#x})", after[0]), 12),
+                0xFF => (format!("doneinproc({:#x})", after[0]), 12),
+                0xAA => ("error".to_owned(), usize::from(u16::from_le_bytes([after[0], after[1]])) + 2),
+                0xAB => ("info".to_owned(), usize::from(u16::from_le_bytes([after[0], after[1]])) + 2),
+                0xE3 => ("environment".to_owned(), usize::from(u16::from_le_bytes([after[0], after[1]])) + 2),
+                other => panic!("token {other:#x} in a test without it"),
             };
-            text.push_str(&match token {
-                0x79 => format!("status({}) ", after[0]),
-                0x81 => "columns ".to_owned(),
-                0xAA => "error ".to_owned(),
-                0xAB => "info ".to_owned(),
-                0xAC => "handle ".to_owned(),
-                0xE3 => "environment ".to_owned(),
-                0xFD => format!("done({:#x}) ", after[0]),
-                0xFE => format!("doneproc({:#x}) ", after[0]),
-                0xFF => format!("doneinproc({:#x}) ", after[0]),
-                other => format!("{other:#x} "),
-            });
+            words.push(word);
             rest = &after[length..];
         }
-        text.trim_end().to_owned()
+        words.join(" ")
     }
 
     fn answer(scope: Scope, fill: impl FnOnce(&mut Answer<'_>, &mut Vec<u8>)) -> String {

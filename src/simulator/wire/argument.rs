@@ -46,12 +46,16 @@ impl Declared {
             ty::INT8 | ty::FLOAT8 | ty::DATETIME | ty::MONEY => declared.max_bytes = 8,
             ty::DATEN => declared.max_bytes = 3,
             ty::TIMEN | ty::DATETIME2N | ty::DATETIMEOFFSETN => declared.read_scale(reader)?,
-            ty::INTN | ty::BITN | ty::FLOATN | ty::MONEYN | ty::DATETIMEN | ty::GUID => {
-                declared.max_bytes = reader.u8()?.into();
-            }
-            ty::OLD_VARBINARY | ty::OLD_BINARY | ty::OLD_VARCHAR | ty::OLD_CHAR => {
-                declared.max_bytes = reader.u8()?.into();
-            }
+            ty::INTN
+            | ty::BITN
+            | ty::FLOATN
+            | ty::MONEYN
+            | ty::DATETIMEN
+            | ty::GUID
+            | ty::OLD_VARBINARY
+            | ty::OLD_BINARY
+            | ty::OLD_VARCHAR
+            | ty::OLD_CHAR => declared.max_bytes = reader.u8()?.into(),
             ty::DECIMALN | ty::NUMERICN | ty::OLD_DECIMAL | ty::OLD_NUMERIC => {
                 declared.max_bytes = reader.u8()?.into();
                 declared.read_precision_and_scale(reader)?;
@@ -102,7 +106,7 @@ impl Declared {
         Ok(())
     }
 
-    pub(crate) fn sql_type(&self) -> Result<SqlType, DecodeError> {
+    pub(crate) fn sql_type(self) -> Result<SqlType, DecodeError> {
         let length = self.max_bytes as usize;
         let is_max = self.max_bytes == u32::from(ty::MAX_LENGTH);
         let characters = ((self.max_bytes / 2).clamp(1, 4_000)) as u16;
@@ -148,7 +152,7 @@ impl Declared {
     }
 
     /// The bytes of the value; `None` is NULL.
-    fn read_bytes<'a>(&self, reader: &mut Reader<'a>) -> Result<Option<Cow<'a, [u8]>>, DecodeError> {
+    fn read_bytes<'a>(self, reader: &mut Reader<'a>) -> Result<Option<Cow<'a, [u8]>>, DecodeError> {
         let length = match self.type_byte {
             ty::NULL => None,
             ty::INT1
@@ -180,7 +184,7 @@ impl Declared {
     }
 
     /// Reads a value other than NULL.
-    pub(crate) fn read_scalar(&self, bytes: &[u8]) -> Result<Datum, DecodeError> {
+    pub(crate) fn read_scalar(self, bytes: &[u8]) -> Result<Datum, DecodeError> {
         let length = |what| DecodeError::Length { what, length: bytes.len() };
         Ok(match self.type_byte {
             ty::BIT | ty::BITN => match bytes {
@@ -202,13 +206,7 @@ impl Declared {
             }
             ty::DECIMALN | ty::NUMERICN | ty::OLD_DECIMAL | ty::OLD_NUMERIC => Datum::Decimal(read_decimal(bytes)?),
             ty::GUID => Datum::Guid(swap_guid(bytes.try_into().map_err(|_| length("uniqueidentifier"))?)),
-            ty::DATETIME | ty::DATETIME4 | ty::DATETIMEN => Datum::Time(match *bytes {
-                [a, b, c, d, e, f, g, h] => {
-                    read_datetime(i32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))?
-                }
-                [a, b, c, d] => read_smalldatetime(u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))?,
-                _ => return Err(length("datetime")),
-            }),
+            ty::DATETIME | ty::DATETIME4 | ty::DATETIMEN => Datum::Time(read_old_datetime(bytes)?),
             ty::DATEN if bytes.len() == 3 => Datum::Time(read_datetime2(&[], Some(bytes), 0)?),
             ty::DATEN => return Err(length("date")),
             ty::TIMEN if bytes.len() <= 5 => Datum::Time(read_datetime2(bytes, None, self.scale)?),
@@ -299,4 +297,14 @@ fn read_decimal(bytes: &[u8]) -> Result<i128, DecodeError> {
     let magnitude = i128::try_from(u128::from_le_bytes(wide))
         .map_err(|_| DecodeError::Malformed("a decimal has more than 38 digits"))?;
     Ok(if *sign == 0 { -magnitude } else { magnitude })
+}
+
+/// A datetime of eight bytes or a smalldatetime of four: days, then the time of day.
+fn read_old_datetime(bytes: &[u8]) -> Result<i64, DecodeError> {
+    let mut reader = Reader::new(bytes);
+    match bytes.len() {
+        8 => read_datetime(reader.u32()?.cast_signed(), reader.u32()?),
+        4 => read_smalldatetime(reader.u16()?, reader.u16()?),
+        length => Err(DecodeError::Length { what: "datetime", length }),
+    }
 }

@@ -10,10 +10,11 @@ use crate::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use crate::simulator::wire::packet::{ClientMessage, MessageKind, PacketError, ResponseWriter, read_message};
 use crate::simulator::wire::procedure::{Plan, PreparedStatements};
 use crate::simulator::wire::reader::DecodeError;
-use crate::simulator::wire::request::{Call, TransactionRequest, decode_batch, decode_calls, decode_transaction};
+use crate::simulator::wire::request::{Call, ClientRequest, decode_batch, decode_calls, decode_transaction};
 use crate::simulator::wire::row::encode_row;
 use crate::simulator::wire::tls::Tls;
-use crate::simulator::wire::token::{Environment, TransactionChange, put_environment_change, put_transaction_change};
+use crate::simulator::wire::token::{Environment, put_environment_change};
+use crate::simulator::wire::transaction::Transactions;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -24,8 +25,6 @@ use tokio::task::spawn_blocking;
 
 /// The longest request that is read.
 const REQUEST_LIMIT_BYTES: usize = 64 * 1024 * 1024;
-/// How long a client may take from connecting to being logged in.
-const LOGIN_LIMIT: Duration = Duration::from_secs(30);
 
 /// What all connections of a server share.
 pub(crate) struct Endpoint {
@@ -33,14 +32,16 @@ pub(crate) struct Endpoint {
     pub(crate) server_name: String,
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
+    /// How long a client may take from connecting to being logged in.
+    pub(crate) login_limit: Duration,
 }
 
 /// Serves one client until it or the server ends the connection. `number`: of this connection, from 1.
 pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> Result<(), ConnectionError> {
     tcp.set_nodelay(true)?;
-    let logged_in = tokio::time::timeout(LOGIN_LIMIT, log_in(tcp, endpoint))
+    let logged_in = tokio::time::timeout(endpoint.login_limit, log_in(tcp, endpoint))
         .await
-        .map_err(|_| ConnectionError::LoginTimeout(LOGIN_LIMIT))??;
+        .map_err(|_| ConnectionError::LoginTimeout(endpoint.login_limit))??;
     let LoggedIn { stream, session, packet_bytes, null_bitmap } = logged_in;
     let (reader, writer) = tokio::io::split(stream);
     let (sender, incoming) = mpsc::channel(1);
@@ -55,8 +56,7 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         prepared: PreparedStatements::default(),
         requests: 0,
         executed: Vec::new(),
-        transaction: None,
-        last_transaction: 0,
+        transactions: Transactions::default(),
     };
     let run = connection.run();
     tokio::pin!(run);
@@ -99,9 +99,7 @@ struct Connection<'a, S> {
     requests: u64,
     /// Those of the message being answered, for hooks.
     executed: Vec<(u64, Arc<str>)>,
-    /// Descriptor of the open transaction.
-    transaction: Option<u64>,
-    last_transaction: u64,
+    transactions: Transactions,
 }
 
 impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
@@ -110,45 +108,38 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             let message = message?;
             match message.kind {
                 MessageKind::Attention => self.acknowledge_attention().await?,
-                MessageKind::Batch | MessageKind::Rpc | MessageKind::TransactionManager => {
-                    self.answer(message).await?;
-                }
-                other => return Err(ConnectionError::Unexpected(other)),
+                _ => self.answer(message).await?,
             }
         }
         Ok(())
     }
 
     async fn answer(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
-        if message.reset {
+        let ClientMessage { kind, reset, body } = message;
+        let decoded = match kind {
+            MessageKind::Batch => decode_batch(&body).map(ClientRequest::Batch),
+            MessageKind::Rpc => decode_calls(&body).map(ClientRequest::Calls),
+            MessageKind::TransactionManager => decode_transaction(&body).map(ClientRequest::Transaction),
+            other => return Err(ConnectionError::Unexpected(other)),
+        };
+        drop(body);
+        let request = match decoded {
+            Ok(request) => request,
+            Err(source) => return Err(self.refuse(kind, source).await),
+        };
+        if reset {
             self.reset().await?;
             put_environment_change(self.writer.body(), Environment::Reset, "", "");
         }
-        let kind = message.kind;
-        let run = match kind {
-            MessageKind::Batch => match decode_batch(&message.body) {
-                Ok(sql) => {
-                    drop(message);
-                    self.run_batch(sql).await
-                }
-                Err(source) => return Err(self.refuse(kind, source).await),
-            },
-            MessageKind::Rpc => match decode_calls(&message.body) {
-                Ok(calls) => {
-                    drop(message);
-                    self.run_calls(calls).await
-                }
-                Err(source) => return Err(self.refuse(kind, source).await),
-            },
-            _ => match decode_transaction(&message.body) {
-                Ok(request) => {
-                    self.change_transaction(request);
-                    Ok(Flow::GoesOn)
-                }
-                Err(source) => return Err(self.refuse(kind, source).await),
-            },
+        let flow = match request {
+            ClientRequest::Batch(sql) => self.run_batch(sql).await?,
+            ClientRequest::Calls(calls) => self.run_calls(calls).await?,
+            ClientRequest::Transaction(request) => {
+                self.transactions.answer(request, &self.endpoint.server_name, self.writer.body());
+                Flow::GoesOn
+            }
         };
-        if run? == Flow::Cancelled {
+        if flow == Flow::Cancelled {
             self.executed.clear();
             return self.acknowledge_attention().await;
         }
@@ -336,7 +327,7 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     }
 
     async fn reset(&mut self) -> Result<(), ConnectionError> {
-        self.transaction = None;
+        self.transactions.reset();
         self.database = self
             .with_session(|session| {
                 session.reset();
@@ -360,34 +351,6 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         self.session = Some(session);
         Ok(value)
     }
-
-    /// Transactions that clients begin outside of T-SQL (drivers with autocommit off).
-    fn change_transaction(&mut self, request: TransactionRequest) {
-        let mut answer = Answer::new(Scope::Batch, &self.endpoint.server_name);
-        let (ending, and_begin) = match request {
-            TransactionRequest::Begin => (None, true),
-            TransactionRequest::Commit { and_begin } => (Some(TransactionChange::Committed), and_begin),
-            TransactionRequest::RollBack { and_begin } => (Some(TransactionChange::RolledBack), and_begin),
-            TransactionRequest::Save => (None, false),
-            TransactionRequest::Other(_) => {
-                let text = format!("MSDTC on server '{}' is unavailable.", self.endpoint.server_name);
-                answer.message(self.writer.body(), &Message::new(8501, 16, text));
-                (None, false)
-            }
-        };
-        if let Some(change) = ending {
-            match self.transaction.take() {
-                Some(descriptor) => put_transaction_change(self.writer.body(), change, descriptor),
-                None => answer.message(self.writer.body(), &no_transaction(change)),
-            }
-        }
-        if and_begin {
-            self.last_transaction += 1;
-            self.transaction = Some(self.last_transaction);
-            put_transaction_change(self.writer.body(), TransactionChange::Begun, self.last_transaction);
-        }
-        answer.end(self.writer.body(), None, false);
-    }
 }
 
 /// What arrives while a request runs: an attention, or the end of the connection.
@@ -399,11 +362,61 @@ fn interruption(message: Option<Result<ClientMessage, PacketError>>) -> Result<F
     }
 }
 
-fn no_transaction(change: TransactionChange) -> Message {
-    let (number, statement) = match change {
-        TransactionChange::RolledBack => (3903, "ROLLBACK"),
-        _ => (3902, "COMMIT"),
-    };
-    let text = format!("The {statement} TRANSACTION request has no corresponding BEGIN TRANSACTION.");
-    Message::new(number, 16, text)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::host::Login;
+    use crate::simulator::wire::tls::Certificate;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    struct NoLogins;
+
+    impl Backend for NoLogins {
+        fn login(&self, _: Login) -> Result<Box<dyn Session>, Message> {
+            Err(Message::new(18456, 14, "Login failed."))
+        }
+
+        fn version_numbers(&self) -> (u8, u8, u16) {
+            (15, 0, 2000)
+        }
+
+        fn server_name(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// What becomes of a client that sends `bytes` and then nothing more.
+    async fn end_of_silent_client(tls: Tls, bytes: &[u8]) -> ConnectionError {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        client.write_all(bytes).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let endpoint = Endpoint {
+            backend: Arc::new(NoLogins),
+            server_name: String::new(),
+            tls,
+            hooks: Hooks::default(),
+            login_limit: Duration::from_millis(50),
+        };
+        serve(server, 1, &endpoint).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_log_in_is_dropped() {
+        let certificate = Certificate::generate().unwrap();
+        let prelogin = [0x12, 1, 0, 9, 0, 0, 1, 0, 0xFF];
+        let client_hello_begins = [0x16, 3, 1, 0, 200, 1];
+        for (tls, bytes) in [
+            (Tls::Off, [].as_slice()),
+            (Tls::Off, &prelogin[..5]),
+            (Tls::Off, &prelogin),
+            (certificate.inside_tds().unwrap(), &prelogin),
+            (certificate.before_tds().unwrap(), &[]),
+            (certificate.before_tds().unwrap(), &client_hello_begins),
+        ] {
+            let end = end_of_silent_client(tls, bytes).await;
+            assert!(matches!(end, ConnectionError::LoginTimeout(_)), "{end:?} after {bytes:?}");
+        }
+    }
 }

@@ -135,12 +135,12 @@ proptest! {
         let mut with_headers = all_headers();
         with_headers.extend_from_slice(&bytes);
         for body in [&bytes, &with_headers] {
-            let _ = prelogin::decode(body);
-            let _ = login::decode(body);
-            let _ = decode_batch(body);
-            let _ = decode_calls(body);
-            let _ = decode_transaction(body);
-            let _ = variant::read_variant(body);
+            drop(prelogin::decode(body));
+            drop(login::decode(body));
+            drop(decode_batch(body));
+            drop(decode_calls(body));
+            drop(decode_transaction(body));
+            drop(variant::read_variant(body));
         }
         let mut stream = bytes.as_slice();
         while let Ok(Some(_)) = block_on(read_message(&mut stream, 1_000)) {}
@@ -148,12 +148,12 @@ proptest! {
 
     #[test]
     fn damaged_calls_never_panic(body in damaged(sample_rpc())) {
-        let _ = decode_calls(&body);
+        drop(decode_calls(&body));
     }
 
     #[test]
     fn damaged_logins_never_panic(body in damaged(login_bytes(&Login::default(), 0x7400_0004, 4096))) {
-        let _ = login::decode(&body);
+        drop(login::decode(&body));
     }
 
     #[test]
@@ -164,7 +164,7 @@ proptest! {
             PreLogin { encryption: Encryption::On, asks_fed_auth: true },
         ))
     ) {
-        let _ = prelogin::decode(&body);
+        drop(prelogin::decode(&body));
     }
 }
 

@@ -8,7 +8,7 @@ mod answer;
 mod argument;
 pub(crate) mod connection;
 mod encode;
-pub(crate) mod error;
+mod error;
 mod handshake;
 pub mod hooks;
 mod login;
@@ -23,6 +23,7 @@ mod text;
 mod time;
 pub(crate) mod tls;
 mod token;
+mod transaction;
 mod type_info;
 mod variant;
 

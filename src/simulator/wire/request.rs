@@ -49,6 +49,14 @@ pub(crate) enum TransactionRequest {
     Other(u16),
 }
 
+/// A request of any kind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ClientRequest {
+    Batch(String),
+    Calls(Vec<Call>),
+    Transaction(TransactionRequest),
+}
+
 /// Reads a SQLBatch: its statement text.
 pub(crate) fn decode_batch(body: &[u8]) -> Result<String, DecodeError> {
     let mut reader = Reader::new(body);

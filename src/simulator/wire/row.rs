@@ -3,7 +3,7 @@
 use crate::simulator::output::Message;
 use crate::simulator::value::{Column, Datum, SqlType};
 use crate::simulator::wire::packet::ResponseWriter;
-use crate::simulator::wire::scalar::{check_long, put_scalar};
+use crate::simulator::wire::scalar::{mismatch, put_scalar};
 use crate::simulator::wire::text::to_code_page;
 use crate::simulator::wire::token::{ROW, ROW_WITH_NULL_BITMAP};
 use crate::simulator::wire::type_info::{Framing, framing, put_null};
@@ -70,7 +70,7 @@ impl<'a> EncodedRow<'a> {
                     (SqlType::NVarChar(None) | SqlType::Xml, Datum::Text(text)) => LongValue::Utf16(text),
                     (SqlType::VarChar(None), Datum::Text(text)) => LongValue::CodePage(text),
                     (SqlType::VarBinary(None), Datum::Binary(bytes)) => LongValue::Binary(bytes),
-                    _ => return Err(check_long(sql_type, datum)),
+                    _ => return Err(mismatch(sql_type, datum)),
                 };
                 self.long_values.push((start, value));
             }

@@ -9,7 +9,7 @@ use crate::simulator::wire::type_info::{decimal_bytes, plain_bytes, utf16_bytes}
 use crate::simulator::wire::variant::put_variant;
 
 /// A value that its column's type cannot hold is an error of the engine: it is told, never sent bent.
-fn mismatch(sql_type: SqlType, datum: &Datum) -> Message {
+pub(crate) fn mismatch(sql_type: SqlType, datum: &Datum) -> Message {
     let kind = match datum {
         Datum::Null => "null",
         Datum::Bit(_) => "bit",
@@ -77,11 +77,6 @@ pub(crate) fn put_scalar(out: &mut Vec<u8>, sql_type: SqlType, datum: &Datum) ->
     Ok(())
 }
 
-/// The error of a value that stands in a column of another type.
-pub(crate) fn check_long(sql_type: SqlType, datum: &Datum) -> Message {
-    mismatch(sql_type, datum)
-}
-
 fn put_integer(out: &mut Vec<u8>, sql_type: SqlType, value: i64) -> Result<(), Message> {
     let overflow = |_| overflow(sql_type);
     match sql_type {
@@ -141,9 +136,8 @@ fn put_code_page_text(out: &mut Vec<u8>, text: &str, length: u16, padded: bool) 
 
 /// Between the order in which a uniqueidentifier reads and that on the wire: its first three groups are little endian.
 pub(crate) fn swap_guid(bytes: [u8; 16]) -> [u8; 16] {
-    let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
-    let [i, j, k, l, m, n, o, p] = rest;
-    [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
+    const OTHER_PLACE: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    OTHER_PLACE.map(|place| bytes.get(place).copied().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -184,10 +184,10 @@ mod tests {
 
         #[test]
         fn any_bytes_read_without_panic(time: [u8; 5], day: [u8; 3], scale: u8, days: i32, units: u32, short: u16) {
-            let _ = read_datetime2(&time, Some(&day), scale);
-            let _ = read_datetime2(&time, None, scale);
-            let _ = read_datetime(days, units);
-            let _ = read_smalldatetime(short, short);
+            drop(read_datetime2(&time, Some(&day), scale));
+            drop(read_datetime2(&time, None, scale));
+            drop(read_datetime(days, units));
+            drop(read_smalldatetime(short, short));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tiberius::{AuthMethod, Client, Config, EncryptionLevel};
 use tokio::net::TcpStream;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
@@ -12,6 +13,8 @@ use xestack::simulator::server::{Server, ServerOptions, TlsMode, start};
 use xestack::simulator::value::{Column, Datum, SqlType};
 use xestack::simulator::wire::hooks::Hooks;
 
+/// Longer than any test.
+pub(super) const FOR_EVER: Duration = Duration::from_hours(1);
 pub(super) const PASSWORD: &str = "P@ssw0rd! žluť";
 
 /// What the sessions were asked to do.
@@ -24,6 +27,7 @@ pub(super) enum Seen {
     End(u16),
 }
 
+pub(super) type Connection = Client<Compat<TcpStream>>;
 type Script = dyn Fn(&Request) -> Vec<Step> + Send + Sync;
 
 /// The backend: a script, and a record of what happened.
@@ -57,6 +61,16 @@ impl Double {
 
     pub(super) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until what has happened is as wanted.
+    pub(super) async fn until(&self, wanted: impl Fn(&[Seen]) -> bool) {
+        let looking = async {
+            while !wanted(&self.seen()) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it never happened");
     }
 
     pub(super) fn count(&self, wanted: &Seen) -> usize {
@@ -142,6 +156,10 @@ pub(super) fn message(message: Message) -> Step {
     Step::Output(Output::Message(message))
 }
 
+pub(super) fn info(text: &str) -> Step {
+    message(Message::new(0, 0, text))
+}
+
 pub(super) async fn serve(tls: TlsMode, double: &Arc<Double>) -> Server {
     serve_hooked(tls, double, Hooks::default()).await
 }
@@ -161,10 +179,10 @@ pub(super) fn config(server: &Server) -> Config {
     config
 }
 
-pub(super) async fn connect(config: Config) -> tiberius::Result<Client<Compat<TcpStream>>> {
-    let tcp = TcpStream::connect(("127.0.0.1", config.get_addr().rsplit(':').next().unwrap().parse().unwrap()))
-        .await
-        .unwrap();
+pub(super) async fn connect(config: Config) -> tiberius::Result<Connection> {
+    let address = config.get_addr();
+    let (_, port) = address.rsplit_once(':').unwrap();
+    let tcp = TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).await.unwrap();
     tcp.set_nodelay(true).unwrap();
-    Client::connect(config, tcp.compat_write()).await
+    Box::pin(Client::connect(config, tcp.compat_write())).await
 }
