@@ -1,1 +1,7 @@
-//! Tests of simulator_sql.
+//! Tests of the simulated server's SQL engine: SQL in, columns and rows or error numbers out.
+
+mod batches;
+mod errors;
+mod host;
+mod properties;
+mod queries;

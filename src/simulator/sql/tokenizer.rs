@@ -45,6 +45,12 @@ impl Token {
         self.kind == TokenKind::Symbol && self.text == symbol
     }
 
+    /// Whether a string is `N'…'`: the one that is a character longer than its quotes and text make it.
+    pub fn is_national(&self) -> bool {
+        let doubled = self.text.matches('\'').count();
+        self.kind == TokenKind::String && self.end - self.start == self.text.len() + doubled + "N''".len()
+    }
+
     /// The name it can be, quoted or not.
     pub fn identifier(&self) -> Option<&str> {
         matches!(self.kind, TokenKind::Word | TokenKind::QuotedIdentifier).then_some(self.text.as_str())

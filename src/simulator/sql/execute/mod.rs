@@ -1,0 +1,90 @@
+//! Owns running plans over the host's rows, in memory.
+
+mod conditions;
+mod expressions;
+mod grouping;
+mod query;
+mod sources;
+
+pub(super) use expressions::convert_owned;
+
+use crate::simulator::output::Message;
+use crate::simulator::sql::functions::ServerState;
+use crate::simulator::sql::messages::{Failure, error};
+use crate::simulator::sql::plan::QueryPlan;
+use crate::simulator::sql::variables::Variables;
+use crate::simulator::value::Datum;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A row of one table.
+pub(super) type Row = Rc<Vec<Datum>>;
+/// A row of FROM: a place for each table, empty where an outer join found no partner.
+pub(super) type JoinedRow = Vec<Option<Row>>;
+
+/// Row combinations and conditions one statement may look at, far above what the system views need.
+const MAX_STEPS: u64 = 30_000_000;
+/// Rows one statement may hold at a time.
+const MAX_ROWS: usize = 2_000_000;
+
+/// What an expression sees.
+#[derive(Clone, Copy)]
+pub(super) struct Env<'a> {
+    pub(super) row: &'a [Option<Row>],
+    pub(super) aggregates: &'a [Datum],
+    pub(super) row_numbers: &'a [Datum],
+    pub(super) outer: Option<&'a Env<'a>>,
+}
+
+impl Env<'static> {
+    /// Outside any query.
+    pub(super) const EMPTY: Self = Self { row: &[], aggregates: &[], row_numbers: &[], outer: None };
+}
+
+/// Runs one statement.
+pub(super) struct Executor<'a> {
+    pub(super) server: ServerState<'a>,
+    pub(super) variables: &'a RefCell<Variables>,
+    ctes: &'a [Rc<QueryPlan>],
+    steps: Cell<u64>,
+    /// Rows of what gives the same rows throughout the statement: views, CTEs, uncorrelated subqueries.
+    cached: RefCell<HashMap<CacheKey, Rc<Vec<Row>>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum CacheKey {
+    View(String),
+    Cte(usize),
+    Query(usize),
+}
+
+impl<'a> Executor<'a> {
+    pub(super) fn new(server: ServerState<'a>, variables: &'a RefCell<Variables>, ctes: &'a [Rc<QueryPlan>]) -> Self {
+        Self { server, variables, ctes, steps: Cell::new(0), cached: RefCell::default() }
+    }
+
+    /// Counts work, so that no statement runs for ever.
+    fn step(&self) -> Result<(), Message> {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MAX_STEPS { Err(too_much_work()) } else { Ok(()) }
+    }
+
+    fn cached(
+        &self,
+        key: CacheKey,
+        fill: impl FnOnce() -> Result<Vec<Row>, Failure>,
+    ) -> Result<Rc<Vec<Row>>, Failure> {
+        if let Some(rows) = self.cached.borrow().get(&key) {
+            return Ok(Rc::clone(rows));
+        }
+        let rows = Rc::new(fill()?);
+        self.cached.borrow_mut().insert(key, Rc::clone(&rows));
+        Ok(rows)
+    }
+}
+
+/// Error 8623 is SQL Server's own for a query it cannot plan; this is the simulated server's limit.
+fn too_much_work() -> Message {
+    error(50000, 16, 1, "The simulated server ended a statement that looks at too many rows.")
+}
