@@ -1,0 +1,203 @@
+//! Owns the fault switches: how the simulated server is made to behave in a documented or suspected other way.
+
+use std::str::FromStr;
+
+/// Where call stacks get their symbols. No source says which the product does, so the simulator offers each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SymboliseAt {
+    /// When the target is read, if the flags are on in the reading session or globally.
+    SessionRead,
+    /// When the target is read, if the flags are on globally.
+    #[default]
+    GlobalRead,
+    /// When an event is dispatched to the target, if the flags are on globally at that time.
+    Dispatch,
+}
+
+/// What a fault changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FaultKind {
+    /// `symbolise-at=session-read|global-read|dispatch`.
+    SymboliseAt(SymboliseAt),
+    /// `symbols=missing`: no PDBs, so the nearest exports are shown.
+    SymbolsMissing,
+    /// `drop-last-event=refused`: the only event of a running session cannot be dropped.
+    DropLastEventRefused,
+    /// `deny=PERMISSION`: the permission, and what it covers, is denied to every login; `deny=sysadmin` takes the role.
+    Deny(String),
+    /// `dropped-events=N`: every started session shows N dropped events.
+    DroppedEvents(u32),
+    /// `dropped-buffers=N`: every started session shows N dropped buffers.
+    DroppedBuffers(u32),
+}
+
+/// A fault as given: `NAME[=VALUE][@STATEMENT][#INSTANCE]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What it changes.
+    pub kind: FaultKind,
+    /// The instance it is for, from 1; every instance when absent.
+    pub instance: Option<u32>,
+}
+
+/// Text that is no fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// The name is not known.
+    #[error("unknown fault `{name}`: use one of {}", Fault::names())]
+    UnknownName {
+        /// What was given.
+        name: String,
+    },
+    /// The name is known, its value is not.
+    #[error("fault `{name}` takes {expected}, not `{value}`")]
+    InvalidValue {
+        /// The fault.
+        name: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What was given.
+        value: String,
+    },
+    /// The fault is a property of the instance, not of a statement.
+    #[error("fault `{name}` holds for the whole instance and takes no `@{statement}`")]
+    StatementGiven {
+        /// The fault.
+        name: String,
+        /// What was given.
+        statement: String,
+    },
+    /// What follows `#` is not a number from 1.
+    #[error("`#{text}` is not an instance number from 1")]
+    InvalidInstance {
+        /// What was given.
+        text: String,
+    },
+}
+
+/// Names and what each takes.
+const FAULTS: [(&str, &str); 6] = [
+    ("symbolise-at", "session-read, global-read or dispatch"),
+    ("symbols", "missing"),
+    ("drop-last-event", "refused"),
+    ("deny", "the name of a server permission, or sysadmin"),
+    ("dropped-events", "a number"),
+    ("dropped-buffers", "a number"),
+];
+
+impl Fault {
+    /// All names, separated by commas.
+    pub fn names() -> String {
+        FAULTS.map(|(name, _)| name).join(", ")
+    }
+}
+
+impl FaultKind {
+    fn parse(name: &str, value: &str) -> Option<Self> {
+        match (name, value) {
+            ("symbolise-at", "session-read") => Some(Self::SymboliseAt(SymboliseAt::SessionRead)),
+            ("symbolise-at", "global-read") => Some(Self::SymboliseAt(SymboliseAt::GlobalRead)),
+            ("symbolise-at", "dispatch") => Some(Self::SymboliseAt(SymboliseAt::Dispatch)),
+            ("symbols", "missing") => Some(Self::SymbolsMissing),
+            ("drop-last-event", "refused") => Some(Self::DropLastEventRefused),
+            ("deny", permission) if !permission.is_empty() => Some(Self::Deny(permission.to_uppercase())),
+            ("dropped-events", number) => number.parse().ok().map(Self::DroppedEvents),
+            ("dropped-buffers", number) => number.parse().ok().map(Self::DroppedBuffers),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Fault {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, FaultError> {
+        let (text, instance) = match text.split_once('#') {
+            None => (text, None),
+            Some((text, number)) => match number.trim().parse::<u32>() {
+                Ok(number) if number > 0 => (text, Some(number)),
+                _ => return Err(FaultError::InvalidInstance { text: number.to_owned() }),
+            },
+        };
+        let (text, statement) = text.split_once('@').map_or((text, None), |(text, at)| (text, Some(at)));
+        let (given, value) = text.split_once('=').unwrap_or((text, ""));
+        let (given, value) = (given.trim(), value.trim());
+        let &(name, expected) = FAULTS
+            .iter()
+            .find(|(name, _)| *name == given)
+            .ok_or_else(|| FaultError::UnknownName { name: given.to_owned() })?;
+        if let Some(statement) = statement {
+            return Err(FaultError::StatementGiven { name: name.to_owned(), statement: statement.to_owned() });
+        }
+        let kind = FaultKind::parse(name, value).ok_or_else(|| FaultError::InvalidValue {
+            name,
+            expected,
+            value: value.to_owned(),
+        })?;
+        Ok(Self { kind, instance })
+    }
+}
+
+/// The switches of one instance, from its faults.
+#[derive(Debug, Clone, Default)]
+pub struct Switches {
+    /// Where call stacks get their symbols.
+    pub symbolise_at: SymboliseAt,
+    /// Whether nearest exports are shown instead of symbols.
+    pub symbols_missing: bool,
+    /// Whether the only event of a running session cannot be dropped.
+    pub drop_last_event_refused: bool,
+    /// Permissions denied to every login, in upper case; SYSADMIN is the role.
+    pub denied: Vec<String>,
+    /// Dropped events that a started session shows.
+    pub dropped_events: u32,
+    /// Dropped buffers that a started session shows.
+    pub dropped_buffers: u32,
+}
+
+impl Switches {
+    /// What the faults set; a later fault wins over an earlier one.
+    pub fn from_faults(faults: &[Fault]) -> Self {
+        let mut switches = Self::default();
+        for fault in faults {
+            match &fault.kind {
+                FaultKind::SymboliseAt(at) => switches.symbolise_at = *at,
+                FaultKind::SymbolsMissing => switches.symbols_missing = true,
+                FaultKind::DropLastEventRefused => switches.drop_last_event_refused = true,
+                FaultKind::Deny(permission) => switches.denied.push(permission.clone()),
+                FaultKind::DroppedEvents(count) => switches.dropped_events = *count,
+                FaultKind::DroppedBuffers(count) => switches.dropped_buffers = *count,
+            }
+        }
+        switches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, FaultError, FaultKind, SymboliseAt};
+
+    #[test]
+    fn faults_are_read_with_value_and_instance() {
+        let fault: Fault = "symbolise-at=dispatch#2".parse().unwrap();
+        assert_eq!(fault, Fault { kind: FaultKind::SymboliseAt(SymboliseAt::Dispatch), instance: Some(2) });
+        let fault: Fault = "deny=alter any event session".parse().unwrap();
+        assert_eq!(fault.kind, FaultKind::Deny("ALTER ANY EVENT SESSION".into()));
+    }
+
+    #[test]
+    fn what_is_no_fault_says_why() {
+        let unknown = "sybols=missing".parse::<Fault>().unwrap_err();
+        assert!(unknown.to_string().contains("symbolise-at, symbols, drop-last-event, deny"), "{unknown}");
+        for (text, wanted) in [
+            ("symbols=present", "takes missing"),
+            ("dropped-events=-1", "takes a number"),
+            ("symbols=missing#0", "not an instance number"),
+            ("symbols=missing@SELECT", "takes no `@SELECT`"),
+            ("", "unknown fault ``"),
+        ] {
+            let error: FaultError = text.parse::<Fault>().unwrap_err();
+            assert!(error.to_string().contains(wanted), "{text}: {error}");
+        }
+    }
+}

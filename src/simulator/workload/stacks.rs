@@ -1,0 +1,146 @@
+//! Owns the call stacks of the workloads' events: whole, from the event's own frames down to the thread's start.
+//!
+//! What a client sees is cut to the version's depth when it is written.
+
+use crate::simulator::modules::{self, Module};
+use crate::simulator::versions::VersionData;
+
+/// A frame of a call stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// File name of its module.
+    pub module: &'static str,
+    /// Decorated as symbols are shown: `SOS_Task::PostWait`.
+    pub function: String,
+    /// Return address, from the function's start.
+    pub offset: u32,
+    /// Return address, from the module's start.
+    pub rva: u32,
+    /// Return address.
+    pub address: u64,
+}
+
+/// Stacks by number, leaf first.
+#[derive(Debug)]
+pub struct StackTable {
+    version: &'static VersionData,
+    modules: Vec<Module>,
+    stacks: Vec<Vec<Frame>>,
+}
+
+impl StackTable {
+    /// An empty table over the modules that this version and seed load.
+    pub fn new(version: &'static VersionData, seed: u64) -> Self {
+        Self { version, modules: modules::loaded(version, seed), stacks: Vec::new() }
+    }
+
+    /// Adds a stack of `module!function+0xhex` texts and gives its number. Text of another shape is left out.
+    pub fn add<'t>(&mut self, frames: impl IntoIterator<Item = &'t str>) -> usize {
+        let frames = frames.into_iter().filter_map(|text| self.frame(text)).collect();
+        self.stacks.push(frames);
+        self.stacks.len() - 1
+    }
+
+    fn frame(&self, text: &str) -> Option<Frame> {
+        let (module, rest) = text.split_once('!')?;
+        let (function, offset) = rest.rsplit_once("+0x")?;
+        let module = self
+            .modules
+            .iter()
+            .find(|known| known.file.rsplit_once('.').is_some_and(|(stem, _)| stem.eq_ignore_ascii_case(module)))?;
+        let offset = u32::from_str_radix(offset, 16).ok()?;
+        let rva = modules::function_rva(self.version, module, function) + offset;
+        let address = module.base + u64::from(rva);
+        Some(Frame { module: module.file, function: function.to_owned(), offset, rva, address })
+    }
+
+    /// A stack by its number; empty for a number that was not given out.
+    pub fn get(&self, stack: usize) -> &[Frame] {
+        self.stacks.get(stack).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many stacks there are.
+    pub fn len(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
+    }
+
+    /// The loaded modules.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// A module by its file name.
+    pub fn module(&self, file: &str) -> Option<&Module> {
+        self.modules.iter().find(|module| module.file == file)
+    }
+}
+
+/// On top of a wait that ended: the event's own frames, documented by published captures.
+pub const WAIT_END: [&str; 3] = [
+    "sqldk!XeSosPkg::wait_info::Publish+0x138",
+    "sqldk!SOS_Scheduler::UpdateWaitTimeStats+0x2bc",
+    "sqldk!SOS_Task::PostWait+0x9e",
+];
+
+/// On top of a wait that ended, in wait_completed.
+pub const WAIT_COMPLETED: [&str; 3] = [
+    "sqldk!XeSosPkg::wait_completed::Publish+0x1dc",
+    "sqldk!SOS_Scheduler::UpdateWaitTimeStats+0x4a2",
+    "sqldk!SOS_Task::PostWait+0x9e",
+];
+
+/// On top of a wait that begins.
+pub const WAIT_BEGIN: [&str; 3] =
+    ["sqldk!XeSosPkg::wait_info::Publish+0x138", "sqldk!SOS_Task::PreWait+0x1a9", "sqldk!SOS_Scheduler::Suspend+0x6b"];
+
+/// Under a batch: from request processing to the thread's start. Names and offsets that differ between versions follow
+/// published stacks (SystemThread::RunWorker is gone in 2019; Worker::EntryPoint and ThreadScheduler::RunWorker
+/// stand in 2022).
+pub fn batch_bottom(version: &VersionData) -> Vec<&'static str> {
+    let mut frames = vec![
+        "sqllang!process_request+0xe61",
+        "sqllang!process_commands_internal+0x2df",
+        "sqllang!process_messages+0x1f3",
+    ];
+    frames.extend(task_bottom(version));
+    frames
+}
+
+/// Under any task.
+pub fn task_bottom(version: &VersionData) -> Vec<&'static str> {
+    let mut frames = match version.year {
+        "2017" => vec![
+            "sqldk!SOS_Task::Param::Execute+0x231",
+            "sqldk!SOS_Scheduler::RunTask+0xaa",
+            "sqldk!SOS_Scheduler::ProcessTasks+0x3cd",
+            "sqldk!SchedulerManager::WorkerEntryPoint+0x2a1",
+            "sqldk!SystemThread::RunWorker+0x8f",
+            "sqldk!SystemThreadDispatcher::ProcessWorker+0x2de",
+            "sqldk!SchedulerManager::ThreadEntryPoint+0x1d8",
+        ],
+        "2019" => vec![
+            "sqldk!SOS_Task::Param::Execute+0x232",
+            "sqldk!SOS_Scheduler::RunTask+0xa5",
+            "sqldk!SOS_Scheduler::ProcessTasks+0x39d",
+            "sqldk!SchedulerManager::WorkerEntryPoint+0x2a1",
+            "sqldk!SystemThreadDispatcher::ProcessWorker+0x402",
+            "sqldk!SchedulerManager::ThreadEntryPoint+0x3d8",
+        ],
+        _ => vec![
+            "sqldk!SOS_Task::Param::Execute+0x232",
+            "sqldk!SOS_Scheduler::RunTask+0xbf",
+            "sqldk!SOS_Scheduler::ProcessTasks+0x3c1",
+            "sqldk!Worker::EntryPoint+0x250",
+            "sqldk!ThreadScheduler::RunWorker+0x50",
+            "sqldk!SystemThreadDispatcher::ProcessWorker+0x427",
+            "sqldk!SchedulerManager::ThreadEntryPoint+0x404",
+        ],
+    };
+    frames.extend(["KERNEL32!BaseThreadInitThunk+0x14", "ntdll!RtlUserThreadStart+0x21"]);
+    frames
+}
