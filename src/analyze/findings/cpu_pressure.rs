@@ -14,6 +14,8 @@ use crate::{
 /// A gate and the most confidence that remains where it is not met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PressureGate {
+    /// What it asks; several gates may ask the same of several NUMA nodes.
+    pub question: &'static str,
     /// The condition with its value.
     pub gate: Gate,
     /// Most confidence without it.
@@ -35,12 +37,12 @@ enum Queue {
 
 /// The gates, in the order in which they are shown.
 pub fn gates(facts: &Facts<'_>) -> Vec<PressureGate> {
-    let cap = |gate, without| PressureGate { gate, without };
-    let mut gates = vec![cap(sql_cpu(facts), Confidence::Low)];
-    gates.extend(runnable(facts).into_iter().map(|gate| cap(gate, Confidence::Medium)));
-    gates.push(cap(yields_per_second(facts), Confidence::Low));
-    gates.push(cap(mean_wait(facts), Confidence::Medium));
-    gates.push(cap(virtual_machine(facts), Confidence::Medium));
+    let ask = |question, gate, without| PressureGate { question, gate, without };
+    let mut gates = vec![ask("cpu", sql_cpu(facts), Confidence::Low)];
+    gates.extend(runnable(facts).into_iter().map(|gate| ask("queue", gate, Confidence::Medium)));
+    gates.push(ask("quantum", yields_per_second(facts), Confidence::Low));
+    gates.push(ask("mean wait", mean_wait(facts), Confidence::Medium));
+    gates.push(ask("virtual machine", virtual_machine(facts), Confidence::Medium));
     gates
 }
 
@@ -137,7 +139,7 @@ fn yields_per_second(facts: &Facts<'_>) -> Gate {
     let quanta = measures.schedulers.map(|schedulers| schedulers as f64 * 1_000.0 / settings.quantum_ms);
     let needed = quanta.map_or_else(
         || "schedulers are not known".to_owned(),
-        |quanta| format!("<= {quanta} quanta + {}", percent(settings.quantum_tolerance)),
+        |quanta| format!("<= {quanta} quanta a second, + {}", percent(settings.quantum_tolerance)),
     );
     let limit = quanta.map(|quanta| quanta * (1.0 + settings.quantum_tolerance));
     gate("yields_per_second", rate, needed, |rate| limit.is_some_and(|limit| rate <= limit))
