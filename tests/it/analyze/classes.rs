@@ -78,6 +78,23 @@ fn in_a_yield_capture_areas_do_not_decide_but_blocking_frames_do() {
 }
 
 #[test]
+fn areas_are_looked_for_under_the_wait_primitive() {
+    let under = |frames: &[&str]| {
+        let plumbing = ["XeSosPkg::wait_info::Publish", "SOS_Scheduler::UpdateWaitTimeStats", "SOS_Task::PostWait"];
+        classify(&EventContext::default(), &stack(&[&plumbing[..], frames].concat()), &catalog())
+    };
+    for primitive in
+        ["SOS_Task::Sleep", "EventInternal<SuspendQueueSLock>::Wait", "WaitableBase::Wait", "SOS_RWLock::GetLongWait"]
+    {
+        assert_eq!(under(&[primitive, "x", "y", "FCB::SyncRead"]).class, StackClass::Io, "{primitive}");
+        assert_eq!(under(&[primitive, "x", "y", "z", "FCB::SyncRead"]).class, StackClass::Other, "{primitive}");
+    }
+    // Frames of a consumer further down do not give the area of the wait.
+    let sort = under(&["EventInternal::Wait", "FCB::SyncRead", "CQScanSortNew::BuildSortTable"]);
+    assert_eq!(sort.area.as_deref(), Some("file I/O"));
+}
+
+#[test]
 fn a_spinlock_frame_counts_at_any_depth() {
     let mut lines = PUBLISHED_STACK.to_vec();
     lines.push("Spinlock<187,7,257>::SpinToAcquireOptimistic");

@@ -60,6 +60,20 @@ fn only_the_deepest_stacks_are_taken_as_cut() {
 }
 
 #[test]
+fn a_complete_stack_is_compared_whole() {
+    // Depth 4 is the deepest, with 2 frames left; the others are complete, and differ in their third frame.
+    let merged = merge_in(
+        &yields(),
+        &[
+            (8, stack(&["XeSosPkg::wait_info::Publish", "SOS_Task::PostWait", "A", "B"])),
+            (4, stack(&["A", "B", "C"])),
+            (2, stack(&["A", "B", "D"])),
+        ],
+    );
+    assert_eq!(figures(&merged), [(8, vec![0]), (4, vec![1]), (2, vec![2])]);
+}
+
+#[test]
 fn backoff_is_optional_under_sleep_only() {
     let spin = "Spinlock<143,7,1>::SpinToAcquireWithExponentialBackoff";
     let merged = merge_in(

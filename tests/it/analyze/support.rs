@@ -236,6 +236,14 @@ impl Host {
                 Value::Integer(if at_end { self.idle_capped_ms } else { 0 }),
             ]
         });
+        let offline = vec![
+            Value::Integer(1),
+            Value::Integer(8),
+            text("VISIBLE OFFLINE"),
+            Value::Integer(500),
+            Value::Integer(9),
+            Value::Integer(0),
+        ];
         let hidden = vec![
             Value::Integer(0),
             Value::Integer(1_048_578),
@@ -253,7 +261,7 @@ impl Host {
                 "runnable_tasks_count",
                 "total_cpu_idle_capped_ms",
             ],
-            user.chain([hidden]).collect(),
+            user.chain([offline, hidden]).collect(),
         )
     }
 

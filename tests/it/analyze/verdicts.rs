@@ -1,9 +1,10 @@
 //! What the evidence supports, and what it does not.
 
 use super::support::{
-    Host, PUBLISHED_STACK, analyze, finding, met, pasted, problem, published_case, published_with, raw_stack, session,
-    spin_stack, stack, wait_table, yield_stack, yields,
+    Host, PUBLISHED_STACK, WAIT_PLUMBING, analyze, finding, met, pasted, problem, published_case, published_with,
+    raw_stack, session, spin_stack, stack, wait_table, yield_stack, yields,
 };
+use proptest::prelude::*;
 use xestack::model::{
     Confidence, EventContext, Evidence, Report, ServerVersion, Severity, StackClass, Verdict, VerdictKind,
 };
@@ -144,6 +145,24 @@ fn long_yields_without_cpu_and_queue_are_not_cpu_bound() {
 }
 
 #[test]
+fn waits_that_the_queue_does_not_explain_are_named() {
+    let remark = |runnable, wait_ms: i64| {
+        let mut evidence = published_case(&Host { runnable, ..Host::default() });
+        let waits = wait_table(&[("SOS_SCHEDULER_YIELD", 20_652, wait_ms, wait_ms), ("LCK_M_S", 31, 2_632, 26)]);
+        evidence.after.as_mut().unwrap().tables.insert("dm_os_wait_stats".to_owned(), waits);
+        let report = analyze(&evidence);
+        (finding(&report, "cpu_pressure").text.clone(), met(&report, "cpu_pressure", "mean_yield_wait_ms"))
+    };
+    let (text, met) = remark([2; 8], 457_484);
+    assert!(text.contains("longer than the tasks ahead") && !met, "{text}");
+    let (text, met) = remark([0; 8], 8_000);
+    assert!(text.contains("without pressure") && !met, "{text}");
+    let (text, met) = remark([5; 8], 457_484);
+    assert!(!text.contains("Yields") && met, "{text}");
+    assert!(!remark([5; 8], 100_000).1, "much shorter than the queue");
+}
+
+#[test]
 fn a_cap_is_seen() {
     let host = Host { cpu_percent: 40, idle_capped_ms: 500, ..Host::default() };
     let report = analyze(&published_case(&host));
@@ -235,6 +254,13 @@ fn few_events_decide_nothing() {
     ));
     assert_eq!(all_of_it.verdict.kind, VerdictKind::Inconclusive);
     assert!(all_of_it.verdict.summary.contains("too few"), "{}", all_of_it.verdict.summary);
+    // Few, but 2 % of the wait time.
+    let two_percent = analyze(&host.evidence(
+        vec![session(yields(), vec![(12, yield_stack())])],
+        &[("dm_os_wait_stats", wait_table(&[("SOS_SCHEDULER_YIELD", 0, 0, 0), ("LCK_M_S", 0, 0, 0)]))],
+        &[("dm_os_wait_stats", wait_table(&[("SOS_SCHEDULER_YIELD", 12, 20, 20), ("LCK_M_S", 1, 980, 0)]))],
+    ));
+    assert_eq!(two_percent.verdict.kind, VerdictKind::Inconclusive);
     // 999 events hold the interval and cost confidence.
     let report = captured(vec![(999, yield_stack())]);
     assert_eq!(kind(&report), (VerdictKind::CpuBoundYields, Confidence::Low));
@@ -319,6 +345,14 @@ fn stacks_alone_are_believed_with_low_confidence() {
 }
 
 #[test]
+fn unknown_context_is_low_confidence_beside_counters_too() {
+    let frames = [&WAIT_PLUMBING[..], &["sqllang!YieldAndCheckForAbort+0x10", "sqllang!COptExpr::Copy+0x1"]].concat();
+    let bare = session(EventContext::default(), vec![(20_647, stack(&frames))]);
+    let report = analyze(&published_with(&Host::default(), vec![bare]));
+    assert_eq!(kind(&report), (VerdictKind::CpuBoundYields, Confidence::Low), "{}", all_text(&report.verdict));
+}
+
+#[test]
 fn a_reset_of_the_yields_lowers_confidence() {
     let mut evidence = published_case(&Host::default());
     let rows = [("SOS_SCHEDULER_YIELD", 99_999_999, 999_999_999, 9), ("LCK_M_S", 1, 10, 0), ("LCK_M_X", 1, 10, 0)];
@@ -390,4 +424,77 @@ fn counters_alone_and_unknown_context_are_said() {
     assert_eq!(problem(&report, "context_unknown").unwrap().severity, Severity::Info);
     assert!(all_text(&report.verdict).contains("--wait-type"));
     assert!(all_text(&report.verdict).contains("PDBs"));
+}
+
+fn any_session() -> impl Strategy<Value = xestack::model::SessionEvidence> {
+    let line = prop::sample::select(vec![
+        "SOS_Task::PostWait+1",
+        "SpinlockBase::Sleep",
+        "LatchBase::Suspend",
+        "YieldAndCheckForAbort",
+        "A+10",
+        "A+2000",
+        "A+4000",
+        "sqllang!Ordinal12+1",
+        "m.dll+0x10",
+        "0x1234",
+        "",
+    ]);
+    let slots = prop::collection::vec((any::<u64>(), prop::collection::vec(line, 0..12)), 0..8);
+    let number = || prop::option::of(prop_oneof![0..3_u64, any::<u64>()]);
+    (slots, number(), number(), number(), any::<[bool; 5]>()).prop_map(
+        |(slots, buckets, dropped, bytes, [known, cut, gone, live, paste])| {
+            let context = if known { yields() } else { EventContext::default() };
+            let slots: Vec<_> = slots.into_iter().map(|(count, lines)| (count, stack(&lines))).collect();
+            if paste {
+                return pasted(context, slots);
+            }
+            let mut session = session(context, slots);
+            let target = session.target.as_mut().unwrap();
+            (target.buckets, target.truncated, target.cut) = (buckets, bytes, cut);
+            if gone {
+                session.target = None;
+            }
+            (session.dropped_events, session.dropped_buffers, session.buffer_bytes) = (dropped, dropped, bytes);
+            (session.event_cap, session.live) = (bytes, live);
+            session
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_evidence_gives_a_whole_report(sessions in prop::collection::vec(any_session(), 0..4)) {
+        let slots: usize = sessions.iter().map(|s| s.pasted.len() + s.target.as_ref().map_or(0, |t| t.slots.len())).sum();
+        let nameless = |stack: &xestack::model::Stack| stack.frames.iter().any(xestack::model::Frame::is_ordinal);
+        let wrong = sessions.iter().any(|s| {
+            s.pasted.iter().any(|p| nameless(&p.stack)) || s.target.iter().flat_map(|t| &t.slots).any(|slot| nameless(&slot.stack))
+        });
+        let report = analyze(&published_with(&Host::default(), sessions));
+        prop_assert_eq!(report.stacks.items.iter().map(|item| item.slots.len()).sum::<usize>(), slots);
+        for (index, item) in report.stacks.items.iter().enumerate() {
+            prop_assert_eq!(&item.id, &format!("s{}", index + 1));
+            prop_assert!(!wrong || item.class == StackClass::Unresolved);
+        }
+        prop_assert!(report.stacks.items.is_sorted_by(|left, right| left.events >= right.events));
+        prop_assert_eq!(report.verdict.shares.len(), 13);
+        for share in report.verdict.shares.values() {
+            prop_assert!(0.0 <= share.low && share.low <= share.high && share.high <= 1.0);
+        }
+        if wrong {
+            prop_assert_eq!(report.verdict.kind, VerdictKind::Inconclusive);
+            prop_assert!(problem(&report, "wrong_symbols").is_some());
+        }
+        let missing = problem(&report, "session_missing").is_some();
+        prop_assert!(!missing || report.verdict.kind == VerdictKind::Inconclusive);
+        if report.verdict.kind == VerdictKind::CpuBoundYields {
+            prop_assert!(report.verdict.shares[&StackClass::CpuYield].low >= 0.90);
+            prop_assert!(report.verdict.shares[&StackClass::SpinlockBackoff].high <= 0.05);
+        }
+        let cited = report.verdict.reasons.iter().flat_map(|reason| &reason.evidence);
+        for id in cited.filter(|id| id.starts_with('s') && !id.contains(':')) {
+            prop_assert!(report.stacks.items.iter().any(|item| item.id == *id), "{id}");
+        }
+        serde_json::to_string(&report).unwrap();
+    }
 }
