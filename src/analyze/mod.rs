@@ -29,7 +29,10 @@ use classify::{YIELD_WAIT, is_yield_capture};
 use facts::{Facts, Scope};
 use merge::{Located, MergedStack};
 use shares::Tally;
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 use wrong_symbols::{Trust, trust};
 
 /// The report of the evidence.
@@ -108,7 +111,7 @@ fn scope(sessions: &[SessionEvidence]) -> Scope {
         Scope::Nothing
     } else if sessions.iter().any(|session| is_yield_capture(&session.context)) {
         Scope::Yields
-    } else if sessions.iter().any(|session| is_unknown(session)) {
+    } else if sessions.iter().any(is_unknown) {
         Scope::Unknown
     } else {
         Scope::Others
@@ -185,16 +188,32 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
     problems.extend(agreement::problem(facts));
     problems.extend(symbol_problems(facts, merged, kind));
     problems.extend(spinlock_in_yield(facts));
+    problems.extend(missing_evidence(facts));
     if merged.iter().fold(0_u128, |sum, stack| sum.saturating_add(stack.events)) > u128::from(u64::MAX) {
         problems.push(deltas::count_overflow());
     }
-    let mut seen: Vec<Problem> = Vec::new();
-    for problem in problems {
-        if !seen.iter().any(|earlier| earlier.code == problem.code && earlier.message == problem.message) {
-            seen.push(problem);
+    let mut seen = BTreeSet::new();
+    problems.retain(|problem| seen.insert((problem.code.clone(), problem.message.clone())));
+    problems
+}
+
+/// What there is no evidence of at all.
+fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
+    let counters = facts.evidence.before.is_some() && facts.evidence.after.is_some();
+    match facts.scope {
+        Scope::Nothing if counters => {
+            Some(Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them"))
         }
+        Scope::Unknown => Some(
+            Problem::new(
+                "context_unknown",
+                Severity::Info,
+                "which event and wait type the stacks belong to is not known",
+            )
+            .with_hint(verdict::SAY_CONTEXT),
+        ),
+        _ => None,
     }
-    seen
 }
 
 fn symbol_problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec<Problem> {

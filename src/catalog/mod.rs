@@ -177,6 +177,40 @@ mod tests {
     }
 
     #[test]
+    fn values_that_make_no_sense_are_refused() {
+        let rule = "[[rule]]\nid = \"a\"\nclass = \"lock\"\nwhy = \"w\"\nlook = \"top\"\nframes = [\"F\"]\nmust_match = [[\"F\"]]\nmust_not_match = [[\"G\"]]\n";
+        let twice = format!("{rule}{rule}");
+        let term = "[[term]]\nnames = [\"A\"]\nmeaning = \"m\"\nbasis = \"hearsay\"\n";
+        let settings = include_str!("../../sessions/sos-yield/verdict.toml");
+        let swapped = settings.replace("cycles_per_spin_high = 40.0", "cycles_per_spin_high = 4.0");
+        let beyond = settings.replace("cpu_yield_low = 0.90", "cpu_yield_low = 1.90");
+        let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
+        for (file, text, place) in [
+            ("symbols/rules.toml", twice.as_str(), "rule[1].id"),
+            ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
+            ("symbols/rules.toml", &rule.replace("[[\"G\"]]", "[]"), "rule[0].must_match"),
+            ("symbols/latches.toml", term, "term[0].basis"),
+            ("symbols/waits.toml", "version = \"1\"\n[[category]]\nname = \"x\"\nwait_types = []\n", "category[0]"),
+            ("sessions/sos-yield/verdict.toml", &beyond, "shares.cpu_yield_low"),
+            ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
+            ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),
+        ] {
+            let error = with(file, text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_idle_list_keeps_waits_for_a_replica_apart() {
+        let waits = Catalog::embedded().unwrap().waits;
+        assert!(waits.is_idle("SLEEP_TASK") && waits.is_idle("HADR_WORK_QUEUE"));
+        for working in ["HADR_SYNC_COMMIT", "SOS_SCHEDULER_YIELD", "WRITELOG", "SPINLOCK_EXT", "NEVER_SEEN"] {
+            assert!(!waits.is_idle(working), "{working}");
+        }
+        assert!(waits.of("NEVER_SEEN").is_none());
+    }
+
+    #[test]
     fn an_error_names_file_and_place() {
         let error = with("symbols/areas.toml", "[[area]]\nname = \"x\"\nframes = [\"A*\"]\nextra = 1\n").unwrap_err();
         assert!(error.to_string().starts_with("symbols/areas.toml, at `area[0]"), "{error}");
@@ -186,7 +220,8 @@ mod tests {
         assert_eq!(error.to_string(), "symbols/waits.toml is not valid TOML");
 
         let error = with("symbols/areas.toml", "[[area]]\nname = \"x\"\nframes = [\"\"]\n").unwrap_err();
-        assert!(error.to_string().contains("`area[0].frames[0]`") || error.source().is_some(), "{error}");
+        assert_eq!(error.to_string(), "symbols/areas.toml, at `area[0].frames[0]`");
+        assert!(error.source().unwrap().to_string().contains("cannot be empty"));
 
         let error = with("symbols/other.toml", "").unwrap_err();
         assert_eq!(error.to_string(), "symbols/other.toml is no catalogue file");

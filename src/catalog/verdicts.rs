@@ -55,6 +55,8 @@ pub struct SpinSettings {
     pub undecided_from: f64,
     /// Low bound from which a spinlock is worth a look of its own.
     pub notable_from: f64,
+    /// Schedulers from which spinlock contention is known (Microsoft's guide to spinlock contention: 24 or more).
+    pub many_schedulers: u64,
 }
 
 /// When there is nothing to explain.

@@ -14,6 +14,8 @@ use crate::{
 /// A gate and the most confidence that remains where it is not met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PressureGate {
+    /// What it asks; several gates may ask the same of several NUMA nodes.
+    pub question: &'static str,
     /// The condition with its value.
     pub gate: Gate,
     /// Most confidence without it.
@@ -35,12 +37,12 @@ enum Queue {
 
 /// The gates, in the order in which they are shown.
 pub fn gates(facts: &Facts<'_>) -> Vec<PressureGate> {
-    let cap = |gate, without| PressureGate { gate, without };
-    let mut gates = vec![cap(sql_cpu(facts), Confidence::Low)];
-    gates.extend(runnable(facts).into_iter().map(|gate| cap(gate, Confidence::Medium)));
-    gates.push(cap(yields_per_second(facts), Confidence::Low));
-    gates.push(cap(mean_wait(facts), Confidence::Medium));
-    gates.push(cap(virtual_machine(facts), Confidence::Medium));
+    let ask = |question, gate, without| PressureGate { question, gate, without };
+    let mut gates = vec![ask("cpu", sql_cpu(facts), Confidence::Low)];
+    gates.extend(runnable(facts).into_iter().map(|gate| ask("queue", gate, Confidence::Medium)));
+    gates.push(ask("quantum", yields_per_second(facts), Confidence::Low));
+    gates.push(ask("mean wait", mean_wait(facts), Confidence::Medium));
+    gates.push(ask("virtual machine", virtual_machine(facts), Confidence::Medium));
     gates
 }
 
@@ -83,7 +85,7 @@ pub fn finding(facts: &Facts<'_>) -> Finding {
         low: None,
         high: None,
         gates: gates(facts).into_iter().map(|checked| checked.gate).collect(),
-        text: format!("{used}; {judged}.{capped}"),
+        text: format!("{used}; {judged}.{}{capped}", wait_remark(facts)),
     }
 }
 
@@ -137,34 +139,71 @@ fn yields_per_second(facts: &Facts<'_>) -> Gate {
     let quanta = measures.schedulers.map(|schedulers| schedulers as f64 * 1_000.0 / settings.quantum_ms);
     let needed = quanta.map_or_else(
         || "schedulers are not known".to_owned(),
-        |quanta| format!("<= {quanta} quanta + {}", percent(settings.quantum_tolerance)),
+        |quanta| format!("<= {quanta} quanta a second, + {}", percent(settings.quantum_tolerance)),
     );
     let limit = quanta.map(|quanta| quanta * (1.0 + settings.quantum_tolerance));
     gate("yields_per_second", rate, needed, |rate| limit.is_some_and(|limit| rate <= limit))
 }
 
-/// A task that yields waits for a quantum of each runnable task ahead of it.
+/// How the mean wait of a yield compares with a quantum for each runnable task ahead of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct MeanWait {
+    ms: f64,
+    ahead: f64,
+    least_ms: f64,
+    most_ms: f64,
+    too_short_ms: f64,
+}
+
+impl MeanWait {
+    fn of(facts: &Facts<'_>) -> Option<Self> {
+        let settings = &facts.settings().gates;
+        let (ms, ahead) = mean_wait_ms(facts).zip(facts.measures.queues.runnable_ahead)?;
+        let expected = settings.quantum_ms * ahead;
+        let factor = settings.mean_wait_factor;
+        let too_short_ms = settings.short_wait_ms;
+        Some(Self { ms, ahead, least_ms: expected / factor, most_ms: expected * factor, too_short_ms })
+    }
+
+    /// Nobody was ahead, and nobody waited.
+    fn is_without_pressure(self) -> bool {
+        self.ms < self.too_short_ms && self.ahead < 1.0
+    }
+
+    fn is_too_long(self) -> bool {
+        !self.is_without_pressure() && self.ms > self.most_ms
+    }
+
+    fn fits(self) -> bool {
+        !self.is_without_pressure() && self.ms >= self.least_ms && self.ms <= self.most_ms
+    }
+}
+
+fn mean_wait_ms(facts: &Facts<'_>) -> Option<f64> {
+    let row = facts.yield_waits().filter(|row| row.waiting_tasks > 0)?;
+    Some(row.wait_ms as f64 / row.waiting_tasks as f64)
+}
+
 fn mean_wait(facts: &Facts<'_>) -> Gate {
     let settings = &facts.settings().gates;
-    let mean = facts
-        .yield_waits()
-        .filter(|row| row.waiting_tasks > 0)
-        .map(|row| row.wait_ms as f64 / row.waiting_tasks as f64);
-    let Some(ahead) = facts.measures.queues.runnable_ahead else {
-        return gate("mean_yield_wait_ms", mean, "the queues were not sampled", |_| false);
+    let Some(mean) = MeanWait::of(facts) else {
+        return gate("mean_yield_wait_ms", mean_wait_ms(facts), "yields and sampled queues", |_| false);
     };
-    let expected = settings.quantum_ms * ahead;
-    let factor = settings.mean_wait_factor;
     let needed = format!(
-        "{:.1} to {:.1}: {} ms x {ahead:.1} runnable tasks ahead, within a factor of {factor}",
-        expected / factor,
-        expected * factor,
-        settings.quantum_ms
+        "{:.1} to {:.1}: {} ms x {:.1} runnable tasks ahead, within a factor of {}",
+        mean.least_ms, mean.most_ms, settings.quantum_ms, mean.ahead, settings.mean_wait_factor
     );
-    let short = |mean: f64| mean < settings.short_wait_ms && ahead < 1.0;
-    gate("mean_yield_wait_ms", mean, needed, |mean| {
-        mean >= expected / factor && mean <= expected * factor && !short(mean)
-    })
+    gate("mean_yield_wait_ms", Some(mean.ms), needed, |_| mean.fits())
+}
+
+fn wait_remark(facts: &Facts<'_>) -> &'static str {
+    match MeanWait::of(facts) {
+        Some(mean) if mean.is_too_long() => {
+            " Yields waited longer than the tasks ahead of them explain: a delayed virtual processor, or code that does not yield."
+        }
+        Some(mean) if mean.is_without_pressure() => " Yields hardly waited: quanta were used up without pressure.",
+        _ => "",
+    }
 }
 
 fn virtual_machine(facts: &Facts<'_>) -> Gate {

@@ -28,7 +28,9 @@ pub(super) fn finding(facts: &Facts<'_>) -> Finding {
         ),
     };
     if !unknown.is_empty() {
-        text.push_str(&format!(" In no category, and counted as work: {}.", some_of(&unknown)));
+        text.push_str(" In no category, and counted as work: ");
+        text.push_str(&some_of(&unknown));
+        text.push('.');
     }
     let state = match &facts.deltas.waits {
         None => "unknown",

@@ -67,7 +67,7 @@ pub fn finding(facts: &Facts<'_>) -> Finding {
         Origin::Undecided => (
             "undecided",
             format!(
-                "between {voluntary} of the events are voluntary yields and {backoffs} hold spinlock frames: the stacks do not decide"
+                "{voluntary} of the events may be voluntary yields, {backoffs} may hold spinlock frames: the stacks do not decide"
             ),
         ),
     };

@@ -6,9 +6,13 @@ use crate::{
         agreement,
         classify::YIELD_WAIT,
         facts::{Facts, Scope},
-        findings::{Capacity, capacity, cpu_pressure},
+        findings::{
+            Capacity, capacity,
+            cpu_consumer::all_spins,
+            cpu_pressure::{self, PressureGate},
+        },
         measures::Continuity,
-        words::count,
+        words::{count, percent},
     },
     model::{Confidence, Gate},
 };
@@ -24,8 +28,10 @@ pub(super) fn confidence(facts: &Facts<'_>, conclusion: Conclusion) -> (Confiden
         Conclusion::CpuBound | Conclusion::Mixed | Conclusion::Backoffs => {
             let mut limits = stack_limits(facts);
             limits.extend(counter_limits(facts));
-            if conclusion == Conclusion::CpuBound {
-                limits.extend(pressure_limits(facts));
+            match conclusion {
+                Conclusion::CpuBound => limits.extend(pressure_limits(facts)),
+                Conclusion::Backoffs => limits.extend(backoff_limits(facts)),
+                _ => {}
             }
             limits
         }
@@ -83,11 +89,38 @@ fn pressure_limits(facts: &Facts<'_>) -> Vec<Limit> {
     if facts.deltas.waits.is_none() || facts.measures.elapsed_ms.is_none() {
         return Vec::new();
     }
-    cpu_pressure::gates(facts)
-        .into_iter()
-        .filter(|checked| !checked.gate.met)
-        .map(|checked| (checked.without, unmet(&checked.gate)))
-        .collect()
+    let mut unmet_gates: Vec<PressureGate> =
+        cpu_pressure::gates(facts).into_iter().filter(|checked| !checked.gate.met).collect();
+    unmet_gates.dedup_by_key(|checked| checked.question);
+    unmet_gates.iter().map(|checked| (checked.without, unmet(&checked.gate))).collect()
+}
+
+/// Back-offs matter where spinning takes CPU, and are known from large machines.
+fn backoff_limits(facts: &Facts<'_>) -> Vec<Limit> {
+    let settings = &facts.settings().spins;
+    let mut limits = Vec::new();
+    match all_spins(facts) {
+        Some(share) if share.low >= settings.notable_from => {}
+        Some(share) => limits.push((
+            Confidence::Low,
+            format!(
+                "spinning is proven to take only {} of the CPU, not {}",
+                percent(share.low),
+                percent(settings.notable_from)
+            ),
+        )),
+        None => limits.push((Confidence::Low, "the CPU that spinning takes is not known".to_owned())),
+    }
+    if facts.measures.schedulers.is_none_or(|schedulers| schedulers < settings.many_schedulers) {
+        limits.push((
+            Confidence::Medium,
+            format!("spinlock contention is known from {} schedulers on", settings.many_schedulers),
+        ));
+    }
+    if facts.scope == Scope::Yields {
+        limits.push((Confidence::Medium, "no published evidence shows back-offs among scheduler yields".to_owned()));
+    }
+    limits
 }
 
 fn unmet(gate: &Gate) -> String {

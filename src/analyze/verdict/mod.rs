@@ -17,7 +17,7 @@ use super::{
 };
 use crate::model::{Confidence, Finding, StackClass, Verdict, VerdictKind};
 
-pub use next_steps::symbols;
+pub use next_steps::{SAY_CONTEXT, symbols};
 
 /// Why nothing could be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
     let (yields_low, yields_high) = facts.share(StackClass::CpuYield);
     let (spins_low, spins_high) = facts.share(StackClass::SpinlockBackoff);
     let (voluntary, backoffs) = (percent_range(yields_low, yields_high), percent_range(spins_low, spins_high));
-    let mut text = match conclusion {
+    let mut sentences = vec![match conclusion {
         Conclusion::CpuBound => format!(
             "{voluntary} of {events} yields are voluntary: threads that ran to the end of their quantum; at most {} of them hold spinlock frames.",
             percent(spins_high)
@@ -169,28 +169,25 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
                 .to_owned()
         }
         Conclusion::Inconclusive(why) => why_undecided(facts, why),
-    };
-    if conclusion == Conclusion::CpuBound
-        && let Some(share) = all_spins(facts).filter(|_| is_undecided(facts))
-    {
-        text.push_str(&format!(
-            " The yields are not spinlock back-offs; whether spinning burns this CPU is not decided here: it can have taken {} of it.",
+    }];
+    let undecided_spins = all_spins(facts).filter(|_| is_undecided(facts));
+    if let (Conclusion::CpuBound, Some(share)) = (conclusion, undecided_spins) {
+        sentences.push(format!(
+            "The yields are not spinlock back-offs; whether spinning burns this CPU is not decided here: it can have taken {} of it. Throughput against CPU over several loads, or an OS CPU profile, decides it.",
             percent_range(share.low, share.high)
         ));
     }
     if conclusion == Conclusion::Backoffs && all_spins(facts).is_none() {
-        text.push_str(
-            " How much CPU that costs is not shown by stacks: it takes the spinlock counters of the same window.",
+        sentences.push(
+            "How much CPU that costs is not shown by stacks: it takes the spinlock counters of the same window."
+                .to_owned(),
         );
     }
     let concludes = !matches!(conclusion, Conclusion::Inconclusive(_));
-    if concludes
-        && confidence != Confidence::High
-        && let Some(first) = limits.first()
-    {
-        text.push_str(&format!(" Confidence is {}: {first}.", confidence_name(confidence)));
+    if let Some(first) = limits.first().filter(|_| concludes && confidence != Confidence::High) {
+        sentences.push(format!("Confidence is {}: {first}.", confidence_name(confidence)));
     }
-    text
+    sentences.join(" ")
 }
 
 fn confidence_name(confidence: Confidence) -> &'static str {

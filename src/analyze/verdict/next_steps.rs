@@ -3,7 +3,7 @@
 use super::{Conclusion, Undecided};
 use crate::{
     analyze::{
-        facts::Facts,
+        facts::{Facts, Scope},
         findings::{cpu_consumer::is_undecided, cpu_pressure},
         wrong_symbols::Trust,
     },
@@ -11,6 +11,9 @@ use crate::{
 };
 
 const NO_RISK: &str = "none: it only reads";
+/// What to do where the kind of the events is not known.
+pub const SAY_CONTEXT: &str =
+    "Say what the events are, for example: --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD.";
 
 /// The steps, the most useful first.
 pub(super) fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextStep> {
@@ -60,31 +63,34 @@ pub(super) fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextS
 }
 
 fn undecided(facts: &Facts<'_>, why: Undecided, add: &mut impl FnMut(&str, &str)) {
-    match why {
+    let step = match why {
         Undecided::Unresolved | Undecided::WrongSymbols => {
             let (text, risk) = symbols(facts);
             add(text, risk);
+            None
         }
         Undecided::NothingCaptured => {
-            add("Capture stacks with scenario `sos-yield`, or give a saved target document.", NO_RISK)
+            Some("Capture stacks with scenario `sos-yield`, or give a saved target document.")
         }
-        Undecided::SessionMissing => add("Find out who stopped the session, and repeat the capture.", NO_RISK),
+        Undecided::SessionMissing => Some("Find out who stopped the session, and repeat the capture."),
         Undecided::NoEvents => {
-            add("Check that the session's predicate names this build's wait type, and repeat the capture.", NO_RISK)
+            Some("Check that the session's predicate names this build's wait type, and repeat the capture.")
         }
         Undecided::NoBound => {
-            add("Repeat the capture with fewer slots or more session memory, so that nothing is cut or lost.", NO_RISK)
+            Some("Repeat the capture with fewer slots or more session memory, so that nothing is cut or lost.")
         }
-        Undecided::AtCapacity => add("Repeat the capture with more slots (--slots).", "a larger target document"),
-        Undecided::FewEvents | Undecided::WideInterval => add("Repeat the capture over a longer window.", NO_RISK),
+        Undecided::AtCapacity => Some("Repeat the capture with more slots (--slots)."),
+        Undecided::FewEvents | Undecided::WideInterval => Some("Repeat the capture over a longer window."),
         Undecided::OtherEvents => {
-            add("Read the stacks; capture scenario `sos-yield` for a verdict on scheduler yields.", NO_RISK)
+            Some("Read the stacks; capture scenario `sos-yield` for a verdict on scheduler yields.")
         }
-        Undecided::NoContext => add(
-            "Say what the events are: --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD, for example.",
-            NO_RISK,
-        ),
-        Undecided::NoPressure => {}
+        Undecided::NoContext | Undecided::NoPressure => None,
+    };
+    if let Some(text) = step {
+        add(text, NO_RISK);
+    }
+    if facts.scope == Scope::Unknown {
+        add(SAY_CONTEXT, NO_RISK);
     }
 }
 

@@ -87,13 +87,18 @@ fn waits(facts: &Facts<'_>) -> Option<Reason> {
     })
 }
 
+/// The busiest spinlock that threads backed off from, and others that may take a notable share of the CPU.
 fn spinlocks(facts: &Facts<'_>) -> Vec<Reason> {
-    let least = facts.settings().spins.undecided_from;
+    let notable = facts.settings().spins.notable_from;
     let rows = facts.deltas.spinlocks.as_deref().unwrap_or_default();
     rows.iter()
-        .filter(|row| row.spin_cpu_share.is_some_and(|share| share.high >= least) || row.backoffs > 0)
+        .enumerate()
+        .filter(|(index, row)| {
+            let busiest = *index == 0 && row.backoffs > 0;
+            busiest || row.spin_cpu_share.is_some_and(|share| share.high >= notable)
+        })
         .take(SPINLOCKS_SHOWN)
-        .map(|row| Reason { text: spinlock(facts, row), evidence: vec![format!("spinlocks:{}", row.name)] })
+        .map(|(_, row)| Reason { text: spinlock(facts, row), evidence: vec![format!("spinlocks:{}", row.name)] })
         .collect()
 }
 
