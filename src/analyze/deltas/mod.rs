@@ -175,7 +175,7 @@ fn spinlocks(
                 sleep_time_ms: overflow.hold(&growth, 2),
                 backoffs: overflow.hold(&growth, 3),
                 spins_per_second_per_cpu: timed.then(|| per_second_and_cpu(spun, measures)).flatten(),
-                spin_cpu_share: timed.then(|| spin_cpu_share(spun.into(), measures, spins)).flatten(),
+                spin_cpu_share: spin_cpu_share(spun.into(), measures, spins),
                 mark: growth.mark,
                 name: growth.name,
             }

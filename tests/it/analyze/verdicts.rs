@@ -127,6 +127,16 @@ fn one_hot_node_is_told_from_a_busy_server() {
 }
 
 #[test]
+fn half_of_the_schedulers_are_not_most() {
+    let gate = |runnable| {
+        let report = analyze(&published_case(&Host { runnable, ..Host::default() }));
+        met(&report, "cpu_pressure", "runnable_schedulers_share")
+    };
+    assert!(!gate([11, 11, 0, 0, 11, 11, 0, 0]));
+    assert!(gate([11, 11, 1, 0, 11, 11, 0, 0]));
+}
+
+#[test]
 fn a_virtual_machine_allows_medium_at_most() {
     let mut evidence = published_case(&Host::default());
     evidence.server.as_mut().unwrap().virtual_machine = Some("HYPERVISOR".to_owned());
@@ -407,6 +417,8 @@ fn events_and_counters_may_differ_a_little() {
 fn back_offs_among_yields_are_not_trusted_far() {
     let report = captured(vec![(20_647, spin_stack())]);
     assert_eq!(kind(&report), (VerdictKind::SpinlockBackoff, Confidence::Medium), "{}", all_text(&report.verdict));
+    let text = all_text(&report.verdict);
+    assert!(text.contains("known from 24 schedulers on") && text.contains("no published evidence"), "{text}");
     let mut evidence = published_with(&Host::default(), vec![session(yields(), vec![(20_647, spin_stack())])]);
     let after = evidence.after.as_mut().unwrap();
     let before = evidence.before.as_ref().unwrap().tables["dm_os_spinlock_stats"].clone();
