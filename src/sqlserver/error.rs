@@ -102,7 +102,8 @@ pub enum ConnectFailure {
 
 fn first_line(statement: &str) -> String {
     const LONGEST: usize = 120;
-    let line = statement.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let is_telling = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("--");
+    let line = statement.lines().find(is_telling).unwrap_or_default().trim();
     if line.chars().count() > LONGEST {
         line.chars().take(LONGEST).chain("...".chars()).collect()
     } else {

@@ -1,8 +1,8 @@
 //! Whole captures against the simulated server, on a clock that both sides share and that jumps over every pause: a window
 //! of ten seconds takes as long as its statements.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use xestack::agent::clock::{Clock, Sleep};
 use xestack::agent::progress::{Interrupt, Progress};
@@ -12,8 +12,8 @@ use xestack::catalog::Catalog;
 use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::{Report, ServerVersion, Severity, StackClass, Tool, UtcMicros, VerdictKind};
 use xestack::simulator::launch::{self, LaunchOptions, Simulator};
-use xestack::simulator::workload::pace::Pace;
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
+use xestack::simulator::workload::pace::Pace;
 use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption};
 
 /// Time that passes only in pauses.
@@ -126,8 +126,7 @@ impl Lab {
             .await
             .unwrap();
         let flags = connection.run("DBCC TRACESTATUS (3656, 2592, -1) WITH NO_INFOMSGS", limit).await.unwrap();
-        let names =
-            (0..sessions[0].rows.len()).map(|row| sessions[0].text(row, "name").unwrap().to_owned()).collect();
+        let names = (0..sessions[0].rows.len()).map(|row| sessions[0].text(row, "name").unwrap().to_owned()).collect();
         let on = (0..flags[0].rows.len())
             .filter(|&row| flags[0].integer(row, "Global") == Some(1))
             .map(|row| flags[0].integer(row, "TraceFlag").unwrap())
@@ -158,7 +157,9 @@ const PUBLISHED_SPINLOCKS: [(&str, u64, u64, u64, u64, u64); 5] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_published_case_is_reproduced_whatever_the_version_seed_and_length() {
-    for (version, seed, seconds) in [(ServerVersion::V2017, 1, 10), (ServerVersion::V2019, 2, 3), (ServerVersion::V2019, 3, 47)] {
+    for (version, seed, seconds) in
+        [(ServerVersion::V2017, 1, 10), (ServerVersion::V2019, 2, 3), (ServerVersion::V2019, 3, 47)]
+    {
         let window = Duration::from_secs(seconds);
         let mut lab = Lab::new(version, |launch| {
             launch.seed = seed;
@@ -173,7 +174,9 @@ async fn the_published_case_is_reproduced_whatever_the_version_seed_and_length()
         let mut rows: Vec<_> = report
             .spinlocks
             .iter()
-            .map(|row| (row.name.as_str(), row.collisions, row.spins, row.spins_per_collision, row.sleep_time_ms, row.backoffs))
+            .map(|row| {
+                (row.name.as_str(), row.collisions, row.spins, row.spins_per_collision, row.sleep_time_ms, row.backoffs)
+            })
             .collect();
         rows.sort_unstable();
         assert_eq!(rows, PUBLISHED_SPINLOCKS, "{context}");
@@ -194,14 +197,17 @@ async fn the_published_case_is_reproduced_whatever_the_version_seed_and_length()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_names_the_answer_is_inconclusive_and_says_what_decides() {
-    for (version, flags, hint) in [(ServerVersion::V2022, false, "PDB"), (ServerVersion::V2017, false, "--enable-trace-flags")] {
+    for (version, flags, hint) in
+        [(ServerVersion::V2022, false, "PDB"), (ServerVersion::V2017, false, "--enable-trace-flags")]
+    {
         let mut lab = Lab::new(version, NOTHING).await;
         lab.options.trace_flags.enable = flags;
         let (_, report) = lab.report().await;
         assert_eq!(report.verdict.kind, VerdictKind::Inconclusive);
         assert_eq!(report.stacks.unresolved_events, report.stacks.total_events);
         assert!(report.stacks.total_events > 20_000);
-        let said = format!("{:?} {:?} {:?}", report.verdict.summary, report.verdict.next_steps, report.capture.problems);
+        let said =
+            format!("{:?} {:?} {:?}", report.verdict.summary, report.verdict.next_steps, report.capture.problems);
         assert!(said.contains(hint), "{said}");
         lab.assert_as_before("unresolved").await;
     }
@@ -222,7 +228,11 @@ async fn flags_are_used_in_the_least_form_that_works() {
         assert_eq!(report.stacks.unresolved_events == 0, resolved, "{context}");
         assert_eq!(report.verdict.kind == VerdictKind::CpuBoundYields, resolved, "{context}");
         for flag in &report.capture.trace_flags {
-            assert_eq!((flag.scope.as_str(), flag.global_before, flag.restored), (scope, Some(false), true), "{context}");
+            assert_eq!(
+                (flag.scope.as_str(), flag.global_before, flag.restored),
+                (scope, Some(false), true),
+                "{context}"
+            );
         }
         let global_on: Vec<&str> = outcome
             .statements
@@ -263,14 +273,30 @@ async fn a_missing_right_is_refused_before_anything_is_changed() {
         (ServerVersion::V2019, "ALTER ANY EVENT SESSION", false),
         (ServerVersion::V2022, "ALTER ANY EVENT SESSION", false),
     ] {
-        let mut lab = Lab::new(version, |launch| launch.faults.push(format!("deny={right}"))).await;
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let hooks = {
+            let sent = Arc::clone(&sent);
+            Hooks::new(move |point: &HookPoint<'_>| {
+                sent.lock().unwrap().push(point.sql.to_owned());
+                HookAction::Continue
+            })
+        };
+        let mut lab = Lab::new(version, |launch| {
+            launch.faults.push(format!("deny={right}"));
+            launch.hooks = hooks;
+        })
+        .await;
         lab.options.trace_flags.enable = enable_flags;
         let error = lab.capture().await.unwrap_err();
         let CaptureError::Refused { reason: Refusal::Permission, hint: Some(hint), .. } = &error else {
             panic!("{right} on {version}: {error:?}");
         };
         assert!(hint.contains("GRANT "), "{hint}");
-        lab.assert_as_before(right).await;
+        let sent = sent.lock().unwrap();
+        assert!(
+            !sent.is_empty() && !sent.iter().any(|sql| sql.contains("EVENT SESSION [") || sql.contains("TRACEON")),
+            "{sent:?}"
+        );
     }
 }
 
@@ -301,7 +327,11 @@ async fn the_event_cap_is_reached_exactly_and_said() {
     lab.options.max_events = Some(5_000);
     let (_, report) = lab.report().await;
     assert_eq!(report.stacks.total_events, 5_000);
-    assert!(report.capture.problems.iter().any(|problem| problem.code == "event_cap_reached"), "{:?}", report.capture.problems);
+    assert!(
+        report.capture.problems.iter().any(|problem| problem.code == "event_cap_reached"),
+        "{:?}",
+        report.capture.problems
+    );
     lab.assert_as_before("cap").await;
 }
 

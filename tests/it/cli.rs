@@ -68,7 +68,10 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         (&["capture", "-S", "x,0", "-U", "a", "-P", "b", "--scenario", "sos-yield"], "TCP port"),
         (&["capture", "-S", "x", "-U", "a", "--scenario", "sos-yield"], "SQLCMDPASSWORD"),
         (&["capture", "-S", "x", "-U", "a", "-P", "b", "-N", "maybe", "--scenario", "sos-yield"], "mandatory"),
-        (&["capture", "-S", "x", "-U", "a", "-P", "b", "--scenario", "sos-yield", "--force-flags"], "--enable-trace-flags"),
+        (
+            &["capture", "-S", "x", "-U", "a", "-P", "b", "--scenario", "sos-yield", "--force-flags"],
+            "--enable-trace-flags",
+        ),
         (&["sql", "--scenario", "sos-yield", "--server-version", "azure-db"], "does not run on azure-db"),
         (&["simulate", "--workload", "nothing", "--listen", "127.0.0.1:0"], "lock-hash"),
     ] {
@@ -154,8 +157,12 @@ fn real_target_documents_lose_nothing() {
         let report: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(report["stacks"]["total_events"], events, "{file}");
         assert_eq!(report["capture"]["sessions"][0]["slots_used"], slots, "{file}");
-        let merged: usize =
-            report["stacks"]["items"].as_array().unwrap().iter().map(|item| item["slots"].as_array().unwrap().len()).sum();
+        let merged: usize = report["stacks"]["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["slots"].as_array().unwrap().len())
+            .sum();
         assert_eq!(merged, slots, "{file}");
         // Addresses without names: partial, and said so.
         assert_eq!(ran.code, 5, "{file}");
@@ -164,9 +171,14 @@ fn real_target_documents_lose_nothing() {
 
 #[test]
 fn the_dry_run_names_every_statement_and_no_built_in_key() {
-    let ran = run(&mut xestack(&["sql", "--scenario", "sos-yield", "--server-version", "15.0", "--enable-trace-flags"]));
+    let ran =
+        run(&mut xestack(&["sql", "--scenario", "sos-yield", "--server-version", "15.0", "--enable-trace-flags"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("wait_type = 0 /* wait_types: SOS_SCHEDULER_YIELD, looked up at run time */"), "{}", ran.out);
+    assert!(
+        ran.out.contains("wait_type = 0 /* wait_types: SOS_SCHEDULER_YIELD, looked up at run time */"),
+        "{}",
+        ran.out
+    );
     let order = ["CREATE EVENT SESSION", "STATE = START", "DROP EVENT sqlos", "STATE = STOP", "DROP EVENT SESSION"];
     let places: Vec<usize> = order.iter().map(|statement| ran.out.find(statement).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?}");

@@ -96,9 +96,11 @@ impl AggregateFunction {
             }
             Self::Min | Self::Max => {
                 let wanted = if self == Self::Min { Ordering::Less } else { Ordering::Greater };
-                let best = values.iter().reduce(|best, value| {
-                    if order(value, best, collation) == wanted { value } else { best }
-                });
+                let best = values.iter().reduce(
+                    |best, value| {
+                        if order(value, best, collation) == wanted { value } else { best }
+                    },
+                );
                 Ok(best.cloned().unwrap_or(Datum::Null))
             }
             Self::Sum | Self::Avg if values.is_empty() => Ok(Datum::Null),

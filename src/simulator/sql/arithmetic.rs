@@ -43,9 +43,8 @@ pub(super) fn result_type(operator: Arithmetic, left: SqlType, right: SqlType) -
         return if operator == Arithmetic::Add { Ok(concatenated(left, right)) } else { Err(invalid(left)) };
     }
     if family(left) == Family::Time || family(right) == Family::Time {
-        let days = matches!(operator, Arithmetic::Add | Arithmetic::Subtract)
-            && left == SqlType::DateTime
-            && is_number(right);
+        let days =
+            matches!(operator, Arithmetic::Add | Arithmetic::Subtract) && left == SqlType::DateTime && is_number(right);
         return if days { Ok(SqlType::DateTime) } else { Err(operand_clash(name(left), name(right))) };
     }
     let result = common(left, right)?;

@@ -96,8 +96,7 @@ impl SqlSession {
         procedure: Option<String>,
     ) -> Result<(), Failure> {
         if self.frames.len() >= MAX_FRAMES {
-            let text =
-                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
+            let text = "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
             return Err(error(217, 16, 1, text).into());
         }
         let statements = parse_batch(sql, self.host.version(), variables.names())

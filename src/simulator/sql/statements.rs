@@ -96,8 +96,7 @@ impl SqlSession {
         let databases = self.host.databases();
         let found = databases.into_iter().find(|(_, known)| known.to_lowercase() == name.to_lowercase());
         let Some((_, known)) = found else {
-            let text =
-                format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
+            let text = format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
             return Err(error(911, 16, 1, text).into());
         };
         self.context.database.clone_from(&known);
@@ -200,10 +199,13 @@ impl SqlSession {
 /// `hh:mm[:ss[.fff]]`, less than 24 hours.
 fn parse_delay(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let numbers: Vec<u64> = whole
-        .split(':')
-        .map(|part| if part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit()) { part.parse().ok() } else { None })
-        .collect::<Option<_>>()?;
+    let numbers: Vec<u64> =
+        whole
+            .split(':')
+            .map(|part| {
+                if part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit()) { part.parse().ok() } else { None }
+            })
+            .collect::<Option<_>>()?;
     let (hours, minutes, seconds) = match numbers.as_slice() {
         [hours, minutes] => (*hours, *minutes, 0),
         [hours, minutes, seconds] => (*hours, *minutes, *seconds),

@@ -188,7 +188,11 @@ pub(super) fn common(left: SqlType, right: SqlType) -> Result<SqlType, Message> 
         (SqlType::DateTime2(scale), SqlType::DateTime2(other))
         | (SqlType::DateTimeOffset(scale), SqlType::DateTimeOffset(other) | SqlType::DateTime2(other)) => {
             let scale = scale.max(other);
-            if matches!(high, SqlType::DateTime2(_)) { SqlType::DateTime2(scale) } else { SqlType::DateTimeOffset(scale) }
+            if matches!(high, SqlType::DateTime2(_)) {
+                SqlType::DateTime2(scale)
+            } else {
+                SqlType::DateTimeOffset(scale)
+            }
         }
         _ if is_text(high) && (is_text(low) || family(low) == Family::Binary) => {
             let length = text_length(left).zip(text_length(right)).map(|(left, right)| left.max(right));

@@ -121,8 +121,7 @@ fn comparable(value: Expr, sql_type: SqlType) -> Result<Expr, Message> {
         return Ok(value);
     }
     if family(sql_type) == Family::Xml {
-        let text =
-            "The xml data type cannot be compared or sorted, except when using the IS NULL operator.";
+        let text = "The xml data type cannot be compared or sorted, except when using the IS NULL operator.";
         return Err(error(305, 16, 1, text));
     }
     cast(value, sql_type)

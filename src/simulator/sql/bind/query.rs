@@ -311,9 +311,8 @@ fn ordinal(expr: &ast::Expr, columns: usize) -> Result<Option<usize>, Message> {
     if (1..=columns).contains(&position) {
         return Ok(Some(position - 1));
     }
-    let text = format!(
-        "The ORDER BY position number {position} is out of range of the number of items in the select list."
-    );
+    let text =
+        format!("The ORDER BY position number {position} is out of range of the number of items in the select list.");
     Err(error(108, 16, 1, text))
 }
 
@@ -370,8 +369,7 @@ pub(super) fn more_than_one_column() -> Message {
 /// Names the columns of a derived table or CTE (errors 8155, 8156, 8158, 8159).
 pub(super) fn named_columns(mut plan: QueryPlan, names: &[String], table: &str) -> Result<QueryPlan, Message> {
     if !names.is_empty() {
-        let (number, more_or_fewer) =
-            if plan.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
+        let (number, more_or_fewer) = if plan.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
         if plan.columns.len() != names.len() {
             let text = format!("'{table}' has {more_or_fewer} columns than were specified in the column list.");
             return Err(error(number, 16, 1, text));

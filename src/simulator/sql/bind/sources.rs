@@ -1,14 +1,12 @@
 //! Owns binding FROM, and choosing where WHERE's conditions are tested: as early as their tables are there.
 
+use super::Binder;
 use super::query::{Place, named_columns, values_table};
 use super::scope::{Scope, SourceColumns, same_name};
-use super::Binder;
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{self, Comparison, JoinKind};
 use crate::simulator::sql::messages::{error, invalid_object};
-use crate::simulator::sql::plan::{
-    ChainPlan, Condition, EqualPair, Expr, ExprKind, JoinPlan, SelectPlan, SourcePlan,
-};
+use crate::simulator::sql::plan::{ChainPlan, Condition, EqualPair, Expr, ExprKind, JoinPlan, SelectPlan, SourcePlan};
 use crate::simulator::sql::types::is_text;
 use crate::simulator::value::{Column, SqlType};
 use std::ops::Range;

@@ -53,10 +53,7 @@ fn owned(value: Datum) -> Cow<'static, Datum> {
 /// Whether values of one and the same type may still have to be cut or filled: columns may hold what is longer than
 /// their type says.
 fn is_sized(sql_type: SqlType) -> bool {
-    matches!(
-        sql_type,
-        SqlType::NVarChar(Some(_)) | SqlType::VarChar(Some(_)) | SqlType::NChar(_) | SqlType::Char(_)
-    )
+    matches!(sql_type, SqlType::NVarChar(Some(_)) | SqlType::VarChar(Some(_)) | SqlType::NChar(_) | SqlType::Char(_))
 }
 
 /// Error 529: no conversion at all.

@@ -129,7 +129,10 @@ pub(crate) fn parse_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> =
         text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
     let pairs = digits.chunks_exact(2);
-    pairs.remainder().is_empty().then(|| pairs.map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
+    pairs
+        .remainder()
+        .is_empty()
+        .then(|| pairs.map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
 }
 
 fn write_guid(bytes: &[u8; 16]) -> String {
@@ -183,14 +186,15 @@ pub(super) fn to_binary(
             // Numbers lose their high bytes, not their low ones.
             bytes.get(bytes.len().saturating_sub(limit)..).unwrap_or_default().to_vec()
         }
-        Datum::Guid(bytes) => {
-            [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].iter().filter_map(|at: &usize| bytes.get(*at).copied()).collect()
-        }
+        Datum::Guid(bytes) => [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]
+            .iter()
+            .filter_map(|at: &usize| bytes.get(*at).copied())
+            .collect(),
         Datum::Text(text) if is_text(from) && (style == 1 || style == 2) => {
             let digits = if style == 1 { text.strip_prefix("0x") } else { Some(text.as_str()) };
-            digits.and_then(parse_hexadecimal).ok_or_else(|| {
-                error(8114, 16, 5, format!("Error converting data type {} to varbinary.", name(from)))
-            })?
+            digits
+                .and_then(parse_hexadecimal)
+                .ok_or_else(|| error(8114, 16, 5, format!("Error converting data type {} to varbinary.", name(from))))?
         }
         Datum::Text(text) if is_national(from) || from == SqlType::Xml => {
             text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -208,9 +212,14 @@ mod tests {
 
     #[test]
     fn floats_are_written_with_six_digits() {
-        for (float, text) in
-            [(1.0, "1"), (0.5, "0.5"), (1_234_567.0, "1.23457e+006"), (-2.25, "-2.25"), (1e-7, "1e-007"), (123_456.0, "123456")]
-        {
+        for (float, text) in [
+            (1.0, "1"),
+            (0.5, "0.5"),
+            (1_234_567.0, "1.23457e+006"),
+            (-2.25, "-2.25"),
+            (1e-7, "1e-007"),
+            (123_456.0, "123456"),
+        ] {
             assert_eq!(write_float(float, 0), text);
         }
     }

@@ -74,14 +74,7 @@ impl Executor<'_> {
         Ok(if unknown { None } else { Some(true) })
     }
 
-    fn like(
-        &self,
-        value: &Expr,
-        pattern: &Expr,
-        escape: Option<&Expr>,
-        collation: Collation,
-        env: &Env<'_>,
-    ) -> Truth {
+    fn like(&self, value: &Expr, pattern: &Expr, escape: Option<&Expr>, collation: Collation, env: &Env<'_>) -> Truth {
         let value = self.evaluate(value, env)?;
         let pattern = self.evaluate(pattern, env)?;
         let escape = escape.map(|escape| self.evaluate(escape, env)).transpose()?;

@@ -37,9 +37,7 @@ impl Executor<'_> {
             ExprKind::SimpleCase { operand, branches, otherwise } => {
                 self.simple_case(operand, branches, otherwise.as_deref(), env)
             }
-            ExprKind::SearchedCase { branches, otherwise } => {
-                self.searched_case(branches, otherwise.as_deref(), env)
-            }
+            ExprKind::SearchedCase { branches, otherwise } => self.searched_case(branches, otherwise.as_deref(), env),
             ExprKind::Coalesce(values) => self.coalesce(values, env),
             ExprKind::NullIf { value, other, compared_as } => self.null_if(value, other, *compared_as, env),
             ExprKind::Convert { value, style, lenient } => {

@@ -70,11 +70,7 @@ impl<'a> Executor<'a> {
         if self.steps.get() > MAX_STEPS { Err(too_much_work()) } else { Ok(()) }
     }
 
-    fn cached(
-        &self,
-        key: CacheKey,
-        fill: impl FnOnce() -> Result<Vec<Row>, Failure>,
-    ) -> Result<Rc<Vec<Row>>, Failure> {
+    fn cached(&self, key: CacheKey, fill: impl FnOnce() -> Result<Vec<Row>, Failure>) -> Result<Rc<Vec<Row>>, Failure> {
         if let Some(rows) = self.cached.borrow().get(&key) {
             return Ok(Rc::clone(rows));
         }

@@ -185,7 +185,8 @@ fn distinct_by(rows: Vec<Sorted>, collations: &[Collation]) -> Vec<Sorted> {
         .filter(|row| {
             let keys = row.values.iter().enumerate();
             seen.insert(
-                keys.map(|(place, value)| Key::new(value, collations.get(place).copied().unwrap_or_default())).collect(),
+                keys.map(|(place, value)| Key::new(value, collations.get(place).copied().unwrap_or_default()))
+                    .collect(),
             )
         })
         .collect()
@@ -219,7 +220,6 @@ pub(super) fn compare_keys(order_by: &[SortKey], left: &[Datum], right: &[Datum]
 }
 
 fn directed(key: &SortKey, left: Option<&Datum>, right: Option<&Datum>) -> Ordering {
-    let found =
-        order(left.unwrap_or(&Datum::Null), right.unwrap_or(&Datum::Null), key.collation);
+    let found = order(left.unwrap_or(&Datum::Null), right.unwrap_or(&Datum::Null), key.collation);
     if key.descending { found.reverse() } else { found }
 }

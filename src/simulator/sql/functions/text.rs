@@ -13,9 +13,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("LEN", (1, 1), one_text_to_int, |call| {
         Ok(Datum::Int(call.text(0).trim_end_matches(' ').encode_utf16().count() as i64))
     }),
-    function("DATALENGTH", (1, 1), |types| signature(types, length_type(types)), |call| {
-        Ok(call.types.first().map_or(Datum::Null, |sql_type| Datum::Int(stored_bytes(call.argument(0), *sql_type))))
-    }),
+    function(
+        "DATALENGTH",
+        (1, 1),
+        |types| signature(types, length_type(types)),
+        |call| {
+            Ok(call.types.first().map_or(Datum::Null, |sql_type| Datum::Int(stored_bytes(call.argument(0), *sql_type))))
+        },
+    ),
     function("LEFT", (2, 2), cut_signature, |call| {
         let count = cut_length(call, 1, "left")?;
         Ok(Datum::Text(call.text(0).chars().take(count).collect()))
@@ -36,33 +41,58 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("TRIM", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).trim_matches(' ').to_owned())))
         .since(ServerVersion::V2017),
     function("REVERSE", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).chars().rev().collect()))),
-    function("SPACE", (1, 1), |types| signature(&[int_parameter(types, 0)?], SqlType::VarChar(Some(MAX_BYTES))), |call| {
-        Ok(usize::try_from(call.int(0)).map_or(Datum::Null, |count| Datum::Text(" ".repeat(count.min(8000)))))
-    }),
+    function(
+        "SPACE",
+        (1, 1),
+        |types| signature(&[int_parameter(types, 0)?], SqlType::VarChar(Some(MAX_BYTES))),
+        |call| Ok(usize::try_from(call.int(0)).map_or(Datum::Null, |count| Datum::Text(" ".repeat(count.min(8000))))),
+    ),
     function("REPLICATE", (2, 2), replicate_signature, replicate),
     function("CONCAT", (2, 254), concat_signature, concat).sees_nulls().since(ServerVersion::V2012),
     function("CONCAT_WS", (3, 254), concat_signature, concat_with_separator).sees_nulls().since(ServerVersion::V2017),
-    function("QUOTENAME", (1, 2), |types| {
-        let mut parameters = vec![SqlType::NVarChar(Some(128))];
-        parameters.extend(types.get(1).map(|_| SqlType::NVarChar(Some(1))));
-        signature(&parameters, SqlType::NVarChar(Some(258)))
-    }, quote_name),
-    function("CHAR", (1, 1), |types| signature(&[int_parameter(types, 0)?], SqlType::Char(1)), |call| {
-        Ok(u8::try_from(call.int(0)).map_or(Datum::Null, |byte| Datum::Text(char::from(byte).to_string())))
-    }),
-    function("NCHAR", (1, 1), |types| signature(&[int_parameter(types, 0)?], SqlType::NChar(1)), |call| {
-        let character = u32::try_from(call.int(0)).ok().filter(|code| *code <= 0xFFFF).and_then(char::from_u32);
-        Ok(character.map_or(Datum::Null, |character| Datum::Text(character.to_string())))
-    }),
+    function(
+        "QUOTENAME",
+        (1, 2),
+        |types| {
+            let mut parameters = vec![SqlType::NVarChar(Some(128))];
+            parameters.extend(types.get(1).map(|_| SqlType::NVarChar(Some(1))));
+            signature(&parameters, SqlType::NVarChar(Some(258)))
+        },
+        quote_name,
+    ),
+    function(
+        "CHAR",
+        (1, 1),
+        |types| signature(&[int_parameter(types, 0)?], SqlType::Char(1)),
+        |call| Ok(u8::try_from(call.int(0)).map_or(Datum::Null, |byte| Datum::Text(char::from(byte).to_string()))),
+    ),
+    function(
+        "NCHAR",
+        (1, 1),
+        |types| signature(&[int_parameter(types, 0)?], SqlType::NChar(1)),
+        |call| {
+            let character = u32::try_from(call.int(0)).ok().filter(|code| *code <= 0xFFFF).and_then(char::from_u32);
+            Ok(character.map_or(Datum::Null, |character| Datum::Text(character.to_string())))
+        },
+    ),
     function("ASCII", (1, 1), one_text_to_int, |call| {
-        Ok(call.text(0).chars().next().map_or(Datum::Null, |c| Datum::Int(i64::from(u8::try_from(u32::from(c)).unwrap_or(b'?')))))
+        Ok(call
+            .text(0)
+            .chars()
+            .next()
+            .map_or(Datum::Null, |c| Datum::Int(i64::from(u8::try_from(u32::from(c)).unwrap_or(b'?')))))
     }),
     function("UNICODE", (1, 1), one_text_to_int, |call| {
         Ok(call.text(0).encode_utf16().next().map_or(Datum::Null, |unit| Datum::Int(i64::from(unit))))
     }),
-    function("PARSENAME", (2, 2), |types| {
-        signature(&[SqlType::NVarChar(Some(MAX_NATIONAL)), int_parameter(types, 1)?], SqlType::NVarChar(Some(128)))
-    }, parse_name),
+    function(
+        "PARSENAME",
+        (2, 2),
+        |types| {
+            signature(&[SqlType::NVarChar(Some(MAX_NATIONAL)), int_parameter(types, 1)?], SqlType::NVarChar(Some(128)))
+        },
+        parse_name,
+    ),
 ];
 
 /// bigint for max types, as their length may need it.
@@ -93,14 +123,15 @@ fn cut_signature(types: &[SqlType]) -> Result<Signature, usize> {
 
 /// Error 536 for a negative length.
 fn cut_length(call: &Call<'_>, place: usize, name: &str) -> Result<usize, Message> {
-    usize::try_from(call.int(place)).map_err(|_| {
-        error(536, 16, 1, format!("Invalid length parameter passed to the {name} function."))
-    })
+    usize::try_from(call.int(place))
+        .map_err(|_| error(536, 16, 1, format!("Invalid length parameter passed to the {name} function.")))
 }
 
 fn stored_bytes(value: &Datum, sql_type: SqlType) -> i64 {
     match value {
-        Datum::Text(text) if is_national(sql_type) || sql_type == SqlType::Xml => text.encode_utf16().count() as i64 * 2,
+        Datum::Text(text) if is_national(sql_type) || sql_type == SqlType::Xml => {
+            text.encode_utf16().count() as i64 * 2
+        }
         Datum::Text(text) => text.chars().count() as i64,
         Datum::Binary(bytes) => bytes.len() as i64,
         Datum::Variant(base, inner) => stored_bytes(inner, *base),

@@ -134,11 +134,8 @@ impl Parser<'_> {
             return Ok(SelectItem::Value { expr: self.value()?, alias });
         }
         let expr = self.value()?;
-        let alias = if self.accept_word("AS") || self.is_name() || self.is_string() {
-            Some(self.alias()?)
-        } else {
-            None
-        };
+        let alias =
+            if self.accept_word("AS") || self.is_name() || self.is_string() { Some(self.alias()?) } else { None };
         Ok(SelectItem::Value { expr, alias })
     }
 

@@ -15,8 +15,8 @@ impl Parser<'_> {
     /// `@@NAME`.
     pub(super) fn server_variable(&mut self, token: &Token) -> Parsed<Expr> {
         self.at += 1;
-        let function = find_function(&token.text, self.version)
-            .ok_or_else(|| undeclared_variable(&token.text, token.line))?;
+        let function =
+            find_function(&token.text, self.version).ok_or_else(|| undeclared_variable(&token.text, token.line))?;
         Ok(Expr::Call { function, arguments: Vec::new() })
     }
 

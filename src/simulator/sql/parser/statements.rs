@@ -102,7 +102,8 @@ impl Parser<'_> {
         self.peek().is_none_or(|token| {
             token.is_symbol(";")
                 || (token.kind == TokenKind::Word
-                    && (starts_statement(&token.text) || ["SET", "DROP", "WITH"].iter().any(|word| token.is_word(word))))
+                    && (starts_statement(&token.text)
+                        || ["SET", "DROP", "WITH"].iter().any(|word| token.is_word(word))))
         })
     }
 
@@ -213,7 +214,8 @@ impl Parser<'_> {
                 if !on {
                     self.expect_word("OFF")?;
                 }
-                if let Some(token) = options.iter().find(|token| on && CHANGES_EXECUTION.iter().any(|o| token.is_word(o)))
+                if let Some(token) =
+                    options.iter().find(|token| on && CHANGES_EXECUTION.iter().any(|o| token.is_word(o)))
                 {
                     let what = format!("SET {} ON", token.text.to_ascii_uppercase());
                     return Err(not_simulated(&what).at_line(token.line));
@@ -338,15 +340,27 @@ impl Parser<'_> {
 
 /// SET options that are ON or OFF.
 const SWITCHES: &[&str] = &[
-    "ANSI_DEFAULTS", "ANSI_NULL_DFLT_OFF", "ANSI_NULL_DFLT_ON", "ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS",
-    "ARITHABORT", "ARITHIGNORE", "CONCAT_NULL_YIELDS_NULL", "CURSOR_CLOSE_ON_COMMIT", "FORCEPLAN",
-    "IMPLICIT_TRANSACTIONS", "NOCOUNT", "NUMERIC_ROUNDABORT", "QUOTED_IDENTIFIER", "REMOTE_PROC_TRANSACTIONS",
+    "ANSI_DEFAULTS",
+    "ANSI_NULL_DFLT_OFF",
+    "ANSI_NULL_DFLT_ON",
+    "ANSI_NULLS",
+    "ANSI_PADDING",
+    "ANSI_WARNINGS",
+    "ARITHABORT",
+    "ARITHIGNORE",
+    "CONCAT_NULL_YIELDS_NULL",
+    "CURSOR_CLOSE_ON_COMMIT",
+    "FORCEPLAN",
+    "IMPLICIT_TRANSACTIONS",
+    "NOCOUNT",
+    "NUMERIC_ROUNDABORT",
+    "QUOTED_IDENTIFIER",
+    "REMOTE_PROC_TRANSACTIONS",
     "XACT_ABORT",
 ];
 
 /// SET options that keep statements from running; OFF is their normal state.
-const CHANGES_EXECUTION: &[&str] =
-    &["FMTONLY", "NOEXEC", "PARSEONLY", "SHOWPLAN_ALL", "SHOWPLAN_TEXT", "SHOWPLAN_XML"];
+const CHANGES_EXECUTION: &[&str] = &["FMTONLY", "NOEXEC", "PARSEONLY", "SHOWPLAN_ALL", "SHOWPLAN_TEXT", "SHOWPLAN_XML"];
 
 fn check_switch(token: &Token) -> Parsed<()> {
     if token.is_word("STATISTICS") || token.is_word("IDENTITY_INSERT") || token.is_word("OFFSETS") {

@@ -113,8 +113,10 @@ fn length(name: &str, size: &Size, default: u16, most: u16, max_allowed: bool) -
                 131,
                 15,
                 3,
-                format!("The size ({length}) given to the type '{name}' exceeds the maximum allowed for any data type \
-                         (8000)."),
+                format!(
+                    "The size ({length}) given to the type '{name}' exceeds the maximum allowed for any data type \
+                         (8000)."
+                ),
             )),
         },
         Size::Max | Size::Two(..) => Err(bad_size(name)),
