@@ -3,7 +3,8 @@
 use crate::simulator::host::{Backend, Request, Session};
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::value::{Column, Datum};
-use crate::simulator::wire::answer::{Answer, Scope, put_attention_acknowledgement};
+use crate::simulator::wire::answer::{Answer, Scope};
+use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::error::ConnectionError;
 use crate::simulator::wire::handshake::{LoggedIn, log_in};
 use crate::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
@@ -13,7 +14,7 @@ use crate::simulator::wire::reader::DecodeError;
 use crate::simulator::wire::request::{Call, ClientRequest, decode_batch, decode_calls, decode_transaction};
 use crate::simulator::wire::row::encode_row;
 use crate::simulator::wire::tls::Tls;
-use crate::simulator::wire::token::{Environment, put_environment_change};
+use crate::simulator::wire::token::{Done, DoneKind, Environment, put_done, put_environment_change};
 use crate::simulator::wire::transaction::Transactions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub(crate) struct Endpoint {
     pub(crate) server_name: String,
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
+    pub(crate) attention: AttentionReply,
     /// How long a client may take from connecting to being logged in.
     pub(crate) login_limit: Duration,
 }
@@ -108,6 +110,7 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             let message = message?;
             match message.kind {
                 MessageKind::Attention => self.acknowledge_attention().await?,
+                _ if message.given_up => self.end_unfinished().await?,
                 _ => self.answer(message).await?,
             }
         }
@@ -115,7 +118,7 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     }
 
     async fn answer(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
-        let ClientMessage { kind, reset, body } = message;
+        let ClientMessage { kind, reset, body, .. } = message;
         let decoded = match kind {
             MessageKind::Batch => decode_batch(&body).map(ClientRequest::Batch),
             MessageKind::Rpc => decode_calls(&body).map(ClientRequest::Calls),
@@ -141,6 +144,9 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         };
         if flow == Flow::Cancelled {
             self.executed.clear();
+            if self.endpoint.attention == AttentionReply::Apart {
+                self.end_unfinished().await?;
+            }
             return self.acknowledge_attention().await;
         }
         self.writer.end_message().await?;
@@ -152,8 +158,15 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         Ok(())
     }
 
+    /// Ends the answer to a request that did not run to its end.
+    async fn end_unfinished(&mut self) -> Result<(), ConnectionError> {
+        put_done(self.writer.body(), DoneKind::Batch, Done { error: true, ..Done::default() });
+        self.writer.end_message().await?;
+        Ok(())
+    }
+
     async fn acknowledge_attention(&mut self) -> Result<(), ConnectionError> {
-        put_attention_acknowledgement(self.writer.body());
+        put_done(self.writer.body(), DoneKind::Batch, Done { attention: true, ..Done::default() });
         self.writer.end_message().await?;
         Ok(())
     }
@@ -397,6 +410,7 @@ mod tests {
             server_name: String::new(),
             tls,
             hooks: Hooks::default(),
+            attention: AttentionReply::default(),
             login_limit: Duration::from_millis(50),
         };
         serve(server, 1, &endpoint).await.unwrap_err()
