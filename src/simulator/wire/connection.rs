@@ -52,6 +52,7 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         number,
         null_bitmap,
         incoming,
+        queued: None,
         writer: ResponseWriter::new(writer, session.spid(), packet_bytes),
         database: session.database(),
         session: Some(session),
@@ -92,6 +93,8 @@ struct Connection<'a, S> {
     number: u64,
     null_bitmap: bool,
     incoming: mpsc::Receiver<Result<ClientMessage, PacketError>>,
+    /// A request that came while another one runs.
+    queued: Option<ClientMessage>,
     writer: ResponseWriter<S>,
     database: String,
     /// Away only while one of its calls runs.
@@ -106,8 +109,7 @@ struct Connection<'a, S> {
 
 impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     async fn run(&mut self) -> Result<(), ConnectionError> {
-        while let Some(message) = self.incoming.recv().await {
-            let message = message?;
+        while let Some(message) = self.next_message().await? {
             match message.kind {
                 MessageKind::Attention => self.acknowledge_attention().await?,
                 _ if message.given_up => self.end_unfinished().await?,
@@ -115,6 +117,13 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             }
         }
         Ok(())
+    }
+
+    async fn next_message(&mut self) -> Result<Option<ClientMessage>, ConnectionError> {
+        match self.queued.take() {
+            Some(message) => Ok(Some(message)),
+            None => Ok(self.incoming.recv().await.transpose()?),
+        }
     }
 
     async fn answer(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
@@ -311,17 +320,40 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     }
 
     async fn wait(&mut self, duration: Duration) -> Result<Flow, ConnectionError> {
-        tokio::select! {
-            () = tokio::time::sleep(duration) => Ok(Flow::GoesOn),
-            message = self.incoming.recv() => interruption(message),
+        let over = tokio::time::sleep(duration);
+        tokio::pin!(over);
+        loop {
+            let message = tokio::select! {
+                () = &mut over => return Ok(Flow::GoesOn),
+                message = self.incoming.recv() => message,
+            };
+            if self.take_interruption(message)? == Flow::Cancelled {
+                return Ok(Flow::Cancelled);
+            }
         }
     }
 
     fn look_for_attention(&mut self) -> Result<Flow, ConnectionError> {
         match self.incoming.try_recv() {
-            Ok(message) => interruption(Some(message)),
+            Ok(message) => self.take_interruption(Some(message)),
             Err(TryRecvError::Empty) => Ok(Flow::GoesOn),
-            Err(TryRecvError::Disconnected) => interruption(None),
+            Err(TryRecvError::Disconnected) => self.take_interruption(None),
+        }
+    }
+
+    /// What arrives while a request runs: an attention, one request more, or the end of the connection.
+    fn take_interruption(
+        &mut self,
+        message: Option<Result<ClientMessage, PacketError>>,
+    ) -> Result<Flow, ConnectionError> {
+        let message = message.ok_or(ConnectionError::ClosedByClient)??;
+        match message.kind {
+            MessageKind::Attention => Ok(Flow::Cancelled),
+            _ if self.queued.is_none() => {
+                self.queued = Some(message);
+                Ok(Flow::GoesOn)
+            }
+            other => Err(ConnectionError::Unexpected(other)),
         }
     }
 
@@ -363,15 +395,6 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         let (session, value) = called.await.map_err(|_| ConnectionError::SessionPanicked)?;
         self.session = Some(session);
         Ok(value)
-    }
-}
-
-/// What arrives while a request runs: an attention, or the end of the connection.
-fn interruption(message: Option<Result<ClientMessage, PacketError>>) -> Result<Flow, ConnectionError> {
-    let message = message.ok_or(ConnectionError::ClosedByClient)??;
-    match message.kind {
-        MessageKind::Attention => Ok(Flow::Cancelled),
-        other => Err(ConnectionError::Unexpected(other)),
     }
 }
 

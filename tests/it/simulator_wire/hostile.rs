@@ -1,4 +1,4 @@
-//! Bytes that no driver sends: the server closes or answers, never hangs, and serves others on.
+//! Raw bytes, among them such as no driver sends: the server closes or answers, never hangs, and serves others on.
 
 use super::double::{Double, FOR_EVER, PASSWORD, Seen, config, connect, free_port, number, serve};
 use proptest::prelude::*;
@@ -107,6 +107,19 @@ async fn a_request_given_up_while_it_is_sent_is_answered_and_never_run() {
     tcp.write_all(&batch("SELECT 1", 1)).await.unwrap();
     read_message(&mut tcp).await;
     assert_eq!(double.seen().iter().filter(|seen| matches!(seen, Seen::Start(_))).count(), 1);
+}
+
+#[tokio::test]
+async fn a_request_sent_while_another_one_runs_waits_for_its_turn() {
+    let waiting = vec![Step::Wait(Duration::from_millis(100)), number(7)];
+    let double = Double::answering([("wait", waiting), ("SELECT 1", vec![number(1)])]);
+    let server = serve(TlsMode::Off, &double).await;
+    let mut tcp = logged_in(&server).await;
+    let mut both = batch("wait", 1);
+    both.extend(batch("SELECT 1", 1));
+    tcp.write_all(&both).await.unwrap();
+    assert!(contains(&read_message(&mut tcp).await, &[0xD1, 4, 7]));
+    assert!(contains(&read_message(&mut tcp).await, &[0xD1, 4, 1]));
 }
 
 #[tokio::test]
