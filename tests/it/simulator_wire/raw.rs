@@ -1,6 +1,6 @@
 //! Raw bytes, among them such as no driver sends: the server closes or answers, never hangs, and serves others on.
 
-use super::double::{Double, FOR_EVER, PASSWORD, Seen, config, connect, free_port, number, serve};
+use super::double::{Double, FOR_EVER, PASSWORD, Seen, config, connect, free_port, number, rows, serve};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::net::SocketAddr;
@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use xestack::simulator::output::Step;
 use xestack::simulator::server::{Server, ServerOptions, TlsMode, start};
+use xestack::simulator::value::{Column, Datum, SqlType};
 use xestack::simulator::wire::attention::AttentionReply;
 
 fn packet(kind: u8, status: u8, body: &[u8]) -> Vec<u8> {
@@ -143,6 +144,20 @@ async fn an_attention_is_acknowledged_at_the_end_of_the_answer_or_apart() {
         tcp.write_all(&packet(6, 1, &[])).await.unwrap();
         assert_eq!(read_message(&mut tcp).await, ACKNOWLEDGED, "there is nothing to end");
     }
+}
+
+#[tokio::test]
+async fn an_attention_is_seen_in_the_middle_of_a_result_set() {
+    const MEGABYTES: usize = 64;
+    let columns = vec![Column::new("bytes", SqlType::VarBinary(None))];
+    let set = (0..MEGABYTES).map(|_| vec![Datum::Binary(vec![7; 1 << 20])]).collect();
+    let server = serve(TlsMode::Off, &Double::answering([("long", vec![rows(columns, set)])])).await;
+    let mut tcp = logged_in(&server).await;
+    tcp.write_all(&batch("long", 1)).await.unwrap();
+    tcp.write_all(&packet(6, 1, &[])).await.unwrap();
+    let answer = read_message(&mut tcp).await;
+    assert!(answer.ends_with(&[0xFD, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+    assert!(answer.len() < MEGABYTES << 19, "{} bytes came", answer.len());
 }
 
 #[tokio::test]
