@@ -1,6 +1,7 @@
 //! Owns the listener: binding, accepting, a task a connection, stopping.
 
 use crate::simulator::host::Backend;
+use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::connection::{Endpoint, serve};
 use crate::simulator::wire::hooks::Hooks;
 use crate::simulator::wire::tls::{Certificate, Tls};
@@ -37,6 +38,15 @@ pub struct ServerOptions {
     pub tls: TlsMode,
     /// Where tests step in.
     pub hooks: Hooks,
+    /// How an attention is acknowledged.
+    pub attention: AttentionReply,
+}
+
+impl ServerOptions {
+    /// Plain, without hooks, on that address.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self { listen, tls: TlsMode::Off, hooks: Hooks::default(), attention: AttentionReply::default() }
+    }
 }
 
 /// A running server; dropping it stops it.
@@ -90,8 +100,8 @@ pub async fn start(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Res
     let listener = TcpListener::bind(options.listen).await?;
     let local_addr = listener.local_addr()?;
     let server_name = backend.server_name();
-    let hooks = options.hooks;
-    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks, login_limit: LOGIN_LIMIT });
+    let ServerOptions { hooks, attention, .. } = options;
+    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks, attention, login_limit: LOGIN_LIMIT });
     let server = Server { local_addr, certificate_pem, stopping: CancellationToken::new(), tasks: TaskTracker::new() };
     server.tasks.spawn(accept(listener, endpoint, server.stopping.clone(), server.tasks.clone()));
     Ok(server)

@@ -4,14 +4,15 @@
 mod attention;
 mod double;
 mod hooks;
-mod hostile;
 mod procedures;
+mod raw;
 mod types;
 
 use double::{Double, PASSWORD, Seen, config, connect, info, message, number, serve};
 use futures_util::TryStreamExt;
 use std::io::Write;
 use std::sync::Mutex;
+use std::time::Duration;
 use tiberius::error::Error;
 use tiberius::{AuthMethod, Config, EncryptionLevel, QueryItem};
 use xestack::simulator::host::{Login, Request};
@@ -214,7 +215,9 @@ async fn a_step_that_keeps_its_thread_busy_keeps_no_other_connection_waiting() {
     let (release, released) = (Mutex::new(release), Mutex::new(released));
     let double = Double::scripted(move |request| {
         match request {
-            Request::Batch(sql) if sql == "busy" => released.lock().unwrap().recv().unwrap(),
+            Request::Batch(sql) if sql == "busy" => {
+                released.lock().unwrap().recv_timeout(Duration::from_secs(10)).unwrap();
+            }
             _ => release.lock().unwrap().send(()).unwrap(),
         }
         vec![number(1)]

@@ -138,11 +138,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Acknowledges an attention; what was held back of the answer is not sent.
-pub(crate) fn put_attention_acknowledgement(out: &mut Vec<u8>) {
-    put_done(out, DoneKind::Batch, Done { attention: true, ..Done::default() });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,8 @@
 use crate::simulator::host::{Backend, Request, Session};
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::value::{Column, Datum};
-use crate::simulator::wire::answer::{Answer, Scope, put_attention_acknowledgement};
+use crate::simulator::wire::answer::{Answer, Scope};
+use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::error::ConnectionError;
 use crate::simulator::wire::handshake::{LoggedIn, log_in};
 use crate::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
@@ -13,7 +14,7 @@ use crate::simulator::wire::reader::DecodeError;
 use crate::simulator::wire::request::{Call, ClientRequest, decode_batch, decode_calls, decode_transaction};
 use crate::simulator::wire::row::encode_row;
 use crate::simulator::wire::tls::Tls;
-use crate::simulator::wire::token::{Environment, put_environment_change};
+use crate::simulator::wire::token::{Done, DoneKind, Environment, put_done, put_environment_change};
 use crate::simulator::wire::transaction::Transactions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub(crate) struct Endpoint {
     pub(crate) server_name: String,
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
+    pub(crate) attention: AttentionReply,
     /// How long a client may take from connecting to being logged in.
     pub(crate) login_limit: Duration,
 }
@@ -50,6 +52,7 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         number,
         null_bitmap,
         incoming,
+        queued: None,
         writer: ResponseWriter::new(writer, session.spid(), packet_bytes),
         database: session.database(),
         session: Some(session),
@@ -90,6 +93,8 @@ struct Connection<'a, S> {
     number: u64,
     null_bitmap: bool,
     incoming: mpsc::Receiver<Result<ClientMessage, PacketError>>,
+    /// A request that came while another one runs.
+    queued: Option<ClientMessage>,
     writer: ResponseWriter<S>,
     database: String,
     /// Away only while one of its calls runs.
@@ -104,18 +109,25 @@ struct Connection<'a, S> {
 
 impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     async fn run(&mut self) -> Result<(), ConnectionError> {
-        while let Some(message) = self.incoming.recv().await {
-            let message = message?;
+        while let Some(message) = self.next_message().await? {
             match message.kind {
                 MessageKind::Attention => self.acknowledge_attention().await?,
+                _ if message.given_up => self.end_unfinished().await?,
                 _ => self.answer(message).await?,
             }
         }
         Ok(())
     }
 
+    async fn next_message(&mut self) -> Result<Option<ClientMessage>, ConnectionError> {
+        match self.queued.take() {
+            Some(message) => Ok(Some(message)),
+            None => Ok(self.incoming.recv().await.transpose()?),
+        }
+    }
+
     async fn answer(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
-        let ClientMessage { kind, reset, body } = message;
+        let ClientMessage { kind, reset, body, .. } = message;
         let decoded = match kind {
             MessageKind::Batch => decode_batch(&body).map(ClientRequest::Batch),
             MessageKind::Rpc => decode_calls(&body).map(ClientRequest::Calls),
@@ -141,6 +153,9 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         };
         if flow == Flow::Cancelled {
             self.executed.clear();
+            if self.endpoint.attention == AttentionReply::Apart {
+                self.end_unfinished().await?;
+            }
             return self.acknowledge_attention().await;
         }
         self.writer.end_message().await?;
@@ -152,8 +167,15 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         Ok(())
     }
 
+    /// Ends the answer to a request that did not run to its end.
+    async fn end_unfinished(&mut self) -> Result<(), ConnectionError> {
+        put_done(self.writer.body(), DoneKind::Batch, Done { error: true, ..Done::default() });
+        self.writer.end_message().await?;
+        Ok(())
+    }
+
     async fn acknowledge_attention(&mut self) -> Result<(), ConnectionError> {
-        put_attention_acknowledgement(self.writer.body());
+        put_done(self.writer.body(), DoneKind::Batch, Done { attention: true, ..Done::default() });
         self.writer.end_message().await?;
         Ok(())
     }
@@ -298,17 +320,40 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     }
 
     async fn wait(&mut self, duration: Duration) -> Result<Flow, ConnectionError> {
-        tokio::select! {
-            () = tokio::time::sleep(duration) => Ok(Flow::GoesOn),
-            message = self.incoming.recv() => interruption(message),
+        let over = tokio::time::sleep(duration);
+        tokio::pin!(over);
+        loop {
+            let message = tokio::select! {
+                () = &mut over => return Ok(Flow::GoesOn),
+                message = self.incoming.recv() => message,
+            };
+            if self.take_interruption(message)? == Flow::Cancelled {
+                return Ok(Flow::Cancelled);
+            }
         }
     }
 
     fn look_for_attention(&mut self) -> Result<Flow, ConnectionError> {
         match self.incoming.try_recv() {
-            Ok(message) => interruption(Some(message)),
+            Ok(message) => self.take_interruption(Some(message)),
             Err(TryRecvError::Empty) => Ok(Flow::GoesOn),
-            Err(TryRecvError::Disconnected) => interruption(None),
+            Err(TryRecvError::Disconnected) => self.take_interruption(None),
+        }
+    }
+
+    /// What arrives while a request runs: an attention, one request more, or the end of the connection.
+    fn take_interruption(
+        &mut self,
+        message: Option<Result<ClientMessage, PacketError>>,
+    ) -> Result<Flow, ConnectionError> {
+        let message = message.ok_or(ConnectionError::ClosedByClient)??;
+        match message.kind {
+            MessageKind::Attention => Ok(Flow::Cancelled),
+            _ if self.queued.is_none() => {
+                self.queued = Some(message);
+                Ok(Flow::GoesOn)
+            }
+            other => Err(ConnectionError::Unexpected(other)),
         }
     }
 
@@ -353,15 +398,6 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
     }
 }
 
-/// What arrives while a request runs: an attention, or the end of the connection.
-fn interruption(message: Option<Result<ClientMessage, PacketError>>) -> Result<Flow, ConnectionError> {
-    let message = message.ok_or(ConnectionError::ClosedByClient)??;
-    match message.kind {
-        MessageKind::Attention => Ok(Flow::Cancelled),
-        other => Err(ConnectionError::Unexpected(other)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,6 +433,7 @@ mod tests {
             server_name: String::new(),
             tls,
             hooks: Hooks::default(),
+            attention: AttentionReply::default(),
             login_limit: Duration::from_millis(50),
         };
         serve(server, 1, &endpoint).await.unwrap_err()

@@ -92,7 +92,11 @@ async fn exchange_prelogin(stream: &mut Box<dyn Transport>, endpoint: &Endpoint)
 /// The next message, which must be of that kind.
 async fn read(stream: &mut Box<dyn Transport>, kind: MessageKind) -> Result<Vec<u8>, ConnectionError> {
     let message = read_message(stream, LOGIN_MESSAGE_LIMIT_BYTES).await?.ok_or(ConnectionError::ClosedByClient)?;
-    if message.kind == kind { Ok(message.body) } else { Err(ConnectionError::Unexpected(message.kind)) }
+    if message.kind == kind && !message.given_up {
+        Ok(message.body)
+    } else {
+        Err(ConnectionError::Unexpected(message.kind))
+    }
 }
 
 /// Off the threads that serve connections: a login may wait for locks of the instance.

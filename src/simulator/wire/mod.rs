@@ -6,6 +6,7 @@
 
 mod answer;
 mod argument;
+pub mod attention;
 pub(crate) mod connection;
 mod encode;
 mod error;

@@ -66,11 +66,13 @@ pub(crate) struct ClientMessage {
     pub(crate) kind: MessageKind,
     /// The connection is to be reset before the request is run.
     pub(crate) reset: bool,
+    /// The client gave the request up while sending it; it is not to be run.
+    pub(crate) given_up: bool,
     pub(crate) body: Vec<u8>,
 }
 
-/// The next message; `None` when the client closed between messages. A message that its client gave up while
-/// sending it (status bit 0x02, or an attention in its middle) is passed over.
+/// The next message; `None` when the client closed between messages. An attention in the middle of a message takes
+/// its place.
 pub(crate) async fn read_message<S: AsyncRead + Unpin>(
     stream: &mut S,
     limit_bytes: usize,
@@ -97,6 +99,7 @@ pub(crate) async fn read_message<S: AsyncRead + Unpin>(
             _ => ClientMessage {
                 kind,
                 reset: status & (RESET_CONNECTION | RESET_CONNECTION_SKIP_TRANSACTION) != 0,
+                given_up: false,
                 body: Vec::new(),
             },
         };
@@ -107,11 +110,11 @@ pub(crate) async fn read_message<S: AsyncRead + Unpin>(
         message.body.resize(start + payload, 0);
         stream.read_exact(message.body.get_mut(start..).unwrap_or_default()).await?;
 
-        if status & END_OF_MESSAGE == 0 {
-            unfinished = Some(message);
-        } else if status & IGNORE_MESSAGE == 0 {
+        if status & END_OF_MESSAGE != 0 {
+            message.given_up = status & IGNORE_MESSAGE != 0;
             return Ok(Some(message));
         }
+        unfinished = Some(message);
     }
 }
 
@@ -217,20 +220,27 @@ mod tests {
         bytes.extend(packets(6, &[(END_OF_MESSAGE, b"")]));
         let mut stream = bytes.as_slice();
         let first = read_message(&mut stream, 6).await.unwrap().unwrap();
-        assert_eq!(first, ClientMessage { kind: MessageKind::Batch, reset: true, body: b"SELECT".to_vec() });
+        assert_eq!(
+            first,
+            ClientMessage { kind: MessageKind::Batch, reset: true, given_up: false, body: b"SELECT".to_vec() }
+        );
         let second = read_message(&mut stream, 6).await.unwrap().unwrap();
-        assert_eq!(second, ClientMessage { kind: MessageKind::Attention, reset: false, body: Vec::new() });
+        assert_eq!(
+            second,
+            ClientMessage { kind: MessageKind::Attention, reset: false, given_up: false, body: Vec::new() }
+        );
         assert!(read_message(&mut stream, 6).await.unwrap().is_none());
     }
 
     #[tokio::test]
-    async fn a_message_given_up_is_passed_over() {
+    async fn a_message_may_be_given_up_in_its_middle() {
         let mut bytes = packets(1, &[(0, b"half")]);
         bytes.extend(packets(6, &[(END_OF_MESSAGE, b"")]));
         bytes.extend(packets(1, &[(0, b"no"), (END_OF_MESSAGE | IGNORE_MESSAGE, b"")]));
         bytes.extend(packets(1, &[(END_OF_MESSAGE, b"yes")]));
         let mut stream = bytes.as_slice();
         assert_eq!(read_message(&mut stream, 99).await.unwrap().unwrap().kind, MessageKind::Attention);
+        assert!(read_message(&mut stream, 99).await.unwrap().unwrap().given_up);
         assert_eq!(read_message(&mut stream, 99).await.unwrap().unwrap().body, b"yes");
     }
 

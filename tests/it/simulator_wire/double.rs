@@ -165,8 +165,12 @@ pub(super) async fn serve(tls: TlsMode, double: &Arc<Double>) -> Server {
 }
 
 pub(super) async fn serve_hooked(tls: TlsMode, double: &Arc<Double>, hooks: Hooks) -> Server {
-    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    start(ServerOptions { listen, tls, hooks }, Arc::<Double>::clone(double)).await.unwrap()
+    let options = ServerOptions { tls, hooks, ..ServerOptions::new(free_port()) };
+    start(options, Arc::<Double>::clone(double)).await.unwrap()
+}
+
+pub(super) fn free_port() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
 pub(super) fn config(server: &Server) -> Config {

@@ -1,6 +1,6 @@
-//! Bytes that no driver sends: the server closes or answers, never hangs, and serves others on.
+//! Raw bytes, among them such as no driver sends: the server closes or answers, never hangs, and serves others on.
 
-use super::double::{Double, FOR_EVER, PASSWORD, Seen, config, connect, number, serve};
+use super::double::{Double, FOR_EVER, PASSWORD, Seen, config, connect, free_port, number, rows, serve};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::net::SocketAddr;
@@ -8,7 +8,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use xestack::simulator::output::Step;
-use xestack::simulator::server::{Server, TlsMode};
+use xestack::simulator::server::{Server, ServerOptions, TlsMode, start};
+use xestack::simulator::value::{Column, Datum, SqlType};
+use xestack::simulator::wire::attention::AttentionReply;
 
 fn packet(kind: u8, status: u8, body: &[u8]) -> Vec<u8> {
     let mut out = vec![kind, status];
@@ -92,6 +94,70 @@ async fn a_reset_connection_forgets_its_session_and_says_so() {
     let answer = read_message(&mut tcp).await;
     assert!(answer.starts_with(&acknowledgement));
     assert_eq!(double.count(&Seen::Reset), 1);
+}
+
+#[tokio::test]
+async fn a_request_given_up_while_it_is_sent_is_answered_and_never_run() {
+    const IGNORE: u8 = 0x02;
+    let double = Double::answering([("SELECT 1", vec![number(1)])]);
+    let server = serve(TlsMode::Off, &double).await;
+    let mut tcp = logged_in(&server).await;
+    tcp.write_all(&batch("SELECT", 0)).await.unwrap();
+    tcp.write_all(&packet(1, 1 | IGNORE, &[])).await.unwrap();
+    assert_eq!(read_message(&mut tcp).await, [0xFD, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    tcp.write_all(&batch("SELECT 1", 1)).await.unwrap();
+    read_message(&mut tcp).await;
+    assert_eq!(double.seen().iter().filter(|seen| matches!(seen, Seen::Start(_))).count(), 1);
+}
+
+#[tokio::test]
+async fn a_request_sent_while_another_one_runs_waits_for_its_turn() {
+    let waiting = vec![Step::Wait(Duration::from_millis(100)), number(7)];
+    let double = Double::answering([("wait", waiting), ("SELECT 1", vec![number(1)])]);
+    let server = serve(TlsMode::Off, &double).await;
+    let mut tcp = logged_in(&server).await;
+    let mut both = batch("wait", 1);
+    both.extend(batch("SELECT 1", 1));
+    tcp.write_all(&both).await.unwrap();
+    assert!(contains(&read_message(&mut tcp).await, &[0xD1, 4, 7]));
+    assert!(contains(&read_message(&mut tcp).await, &[0xD1, 4, 1]));
+}
+
+#[tokio::test]
+async fn an_attention_is_acknowledged_at_the_end_of_the_answer_or_apart() {
+    const FAILED: [u8; 13] = [0xFD, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    const ACKNOWLEDGED: [u8; 13] = [0xFD, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    for attention in [AttentionReply::InAnswer, AttentionReply::Apart] {
+        let double = Double::answering([("wait", vec![number(7), Step::Wait(FOR_EVER)])]);
+        let options = ServerOptions { attention, ..ServerOptions::new(free_port()) };
+        let server = start(options, double).await.unwrap();
+        let mut tcp = logged_in(&server).await;
+        tcp.write_all(&batch("wait", 1)).await.unwrap();
+        tcp.write_all(&packet(6, 1, &[])).await.unwrap();
+        let answer = read_message(&mut tcp).await;
+        if attention == AttentionReply::Apart {
+            assert!(answer.ends_with(&FAILED) && !contains(&answer, &ACKNOWLEDGED));
+            assert_eq!(read_message(&mut tcp).await, ACKNOWLEDGED);
+        } else {
+            assert!(answer.ends_with(&ACKNOWLEDGED));
+        }
+        tcp.write_all(&packet(6, 1, &[])).await.unwrap();
+        assert_eq!(read_message(&mut tcp).await, ACKNOWLEDGED, "there is nothing to end");
+    }
+}
+
+#[tokio::test]
+async fn an_attention_is_seen_in_the_middle_of_a_result_set() {
+    const MEGABYTES: usize = 64;
+    let columns = vec![Column::new("bytes", SqlType::VarBinary(None))];
+    let set = (0..MEGABYTES).map(|_| vec![Datum::Binary(vec![7; 1 << 20])]).collect();
+    let server = serve(TlsMode::Off, &Double::answering([("long", vec![rows(columns, set)])])).await;
+    let mut tcp = logged_in(&server).await;
+    tcp.write_all(&batch("long", 1)).await.unwrap();
+    tcp.write_all(&packet(6, 1, &[])).await.unwrap();
+    let answer = read_message(&mut tcp).await;
+    assert!(answer.ends_with(&[0xFD, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+    assert!(answer.len() < MEGABYTES << 19, "{} bytes came", answer.len());
 }
 
 #[tokio::test]
