@@ -4,6 +4,7 @@
 //! short slices of time, evaluates the predicates, and feeds its targets.
 
 use crate::simulator::events::callstack::{StackWriter, Symbols};
+use crate::simulator::events::catalogue::EventObject;
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::events::options::Options;
 use crate::simulator::events::predicate::Predicate;
@@ -12,6 +13,7 @@ use crate::simulator::events::targets::{Batch, RunningTarget};
 use crate::simulator::instance::Moment;
 use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
+use crate::simulator::workload::kinds::EventKind;
 use crate::simulator::workload::pace::Load;
 use std::sync::Arc;
 
@@ -138,15 +140,13 @@ impl RunningSession {
         let slices = (span / SLICE_MICROS).clamp(1, MAX_SLICES);
         let edge = |slice: i64| from + (i128::from(span) * i128::from(slice) / i128::from(slices)) as i64;
         let Self { events, targets, .. } = self;
-        for event in events.iter_mut() {
-            let kinds: Vec<usize> = (0..world.truth.kinds.len())
-                .filter(|index| world.truth.kinds.get(*index).is_some_and(|k| k.event == event.bound.object.name))
-                .collect();
-            for slice in 0..slices {
+        let kinds: Vec<Vec<usize>> = events.iter().map(|event| kinds_of(event.bound.object, world.truth)).collect();
+        for slice in 0..slices {
+            for (event, kinds) in events.iter_mut().zip(&kinds) {
                 let begin = edge(slice).max(event.from);
                 let end = edge(slice + 1).min(event.until.unwrap_or(i64::MAX));
                 if begin < end {
-                    fire(event, targets, &kinds, slice as usize, (begin, end), world);
+                    fire(event, targets, kinds, slice as usize, (begin, end), world);
                 }
             }
         }
@@ -156,6 +156,12 @@ impl RunningSession {
         self.dispatched = due;
         self.events.retain(|event| event.until.is_none_or(|until| until > due));
     }
+}
+
+/// Numbers of the kinds of an event.
+fn kinds_of(event: &EventObject, truth: &Truth) -> Vec<usize> {
+    let of_event = |(index, kind): (usize, &EventKind)| (kind.event == event.name).then_some(index);
+    truth.kinds.iter().enumerate().filter_map(of_event).collect()
 }
 
 /// Fires what happened between two moments, a different kind first each time.
