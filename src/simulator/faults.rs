@@ -29,6 +29,8 @@ pub enum FaultKind {
     DroppedEvents(u32),
     /// `dropped-buffers=N`: every started session shows N dropped buffers.
     DroppedBuffers(u32),
+    /// `cut-target=N`: target documents end after N characters, as those above 4 MB do (documented).
+    CutTarget(usize),
 }
 
 /// A fault as given: `NAME[=VALUE][@STATEMENT][#INSTANCE]`.
@@ -76,13 +78,14 @@ pub enum FaultError {
 }
 
 /// Names and what each takes.
-const FAULTS: [(&str, &str); 6] = [
+const FAULTS: [(&str, &str); 7] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
     ("drop-last-event", "refused"),
     ("deny", "the name of a server permission, or sysadmin"),
     ("dropped-events", "a number"),
     ("dropped-buffers", "a number"),
+    ("cut-target", "a number of characters"),
 ];
 
 impl Fault {
@@ -103,6 +106,7 @@ impl FaultKind {
             ("deny", permission) if !permission.is_empty() => Some(Self::Deny(permission.to_uppercase())),
             ("dropped-events", number) => number.parse().ok().map(Self::DroppedEvents),
             ("dropped-buffers", number) => number.parse().ok().map(Self::DroppedBuffers),
+            ("cut-target", number) => number.parse().ok().map(Self::CutTarget),
             _ => None,
         }
     }
@@ -153,6 +157,8 @@ pub struct Switches {
     pub dropped_events: u32,
     /// Dropped buffers that a started session shows.
     pub dropped_buffers: u32,
+    /// Characters after which target documents end; `None`: 4 MB (documented).
+    pub target_limit: Option<usize>,
 }
 
 impl Switches {
@@ -167,6 +173,7 @@ impl Switches {
                 FaultKind::Deny(permission) => switches.denied.push(permission.clone()),
                 FaultKind::DroppedEvents(count) => switches.dropped_events = *count,
                 FaultKind::DroppedBuffers(count) => switches.dropped_buffers = *count,
+                FaultKind::CutTarget(limit) => switches.target_limit = Some(*limit),
             }
         }
         switches

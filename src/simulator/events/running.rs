@@ -48,6 +48,8 @@ impl World<'_> {
 pub struct RunningEvent {
     /// Its definition.
     pub bound: Arc<BoundEvent>,
+    /// How many passed its predicate and were dispatched.
+    pub fired: u64,
     counters: Vec<u64>,
     from: i64,
     /// When it was dropped from the session; it stays until all it fired is dispatched.
@@ -104,7 +106,7 @@ impl RunningSession {
         for bound in &definition.events {
             if !self.events.iter().any(|event| Arc::ptr_eq(bound, &event.bound)) {
                 let counters = bound.predicate.as_ref().map(Predicate::new_counters).unwrap_or_default();
-                self.events.push(RunningEvent { bound: Arc::clone(bound), counters, from: now, until: None });
+                self.events.push(RunningEvent { bound: Arc::clone(bound), fired: 0, counters, from: now, until: None });
             }
         }
         self.targets.retain(|target| definition.targets.iter().any(|bound| Arc::ptr_eq(bound, &target.bound)));
@@ -116,8 +118,8 @@ impl RunningSession {
     }
 
     /// Events that are still in the session.
-    pub fn live_events(&self) -> impl Iterator<Item = &Arc<BoundEvent>> {
-        self.events.iter().filter(|event| event.until.is_none()).map(|event| &event.bound)
+    pub fn live_events(&self) -> impl Iterator<Item = &RunningEvent> {
+        self.events.iter().filter(|event| event.until.is_none())
     }
 
     /// The last moment at which buffers were dispatched: every MAX_DISPATCH_LATENCY from the start on. Assumed: with
@@ -187,6 +189,7 @@ fn fire(
         if count == 0 {
             continue;
         }
+        event.fired += count;
         let symbolise_now = world.symbolise_at_dispatch;
         let batch = Batch { kind, index, event: &event.bound, count, utc_micros, symbolise_now };
         for target in targets.iter_mut() {

@@ -203,7 +203,7 @@ fn the_servers_own_sessions_run() {
         let server = Server::new(version);
         assert_eq!(names(&server, "dm_xe_sessions"), [text("system_health"), text("telemetry_xevents")]);
         assert_eq!(server.view("dm_xe_sessions", &["session_source"]).concat(), [text("server"), text("internal")]);
-        server.pass(Duration::from_secs(86_400));
+        server.pass(Duration::from_hours(24));
         let spinlocks = server.number("dm_os_spinlock_stats", ("name", "LOCK_HASH"), "collisions");
         assert_eq!(spinlocks, 88_213, "they start no burst");
     }

@@ -164,3 +164,50 @@ fn other_targets_have_their_documents() {
     assert!(ring.contains("<action name=\"callstack\" package=\"package0\"><type name=\"callstack\" package=\"package0\"/><value>0x00007FF"));
     assert_eq!(ring.matches("<event name=\"wait_info\" package=\"sqlos\" timestamp=\"2026-01-01T00:00:").count(), 2);
 }
+
+#[test]
+fn documents_can_end_in_the_middle() {
+    let server = Server::with(ServerVersion::V2017, &["cut-target=1500"], |_| ());
+    server.start("s", YIELDS, CALLSTACKS);
+    server.pass(Duration::from_secs(12));
+    let document = server.target("s");
+    assert_eq!(document.chars().count(), 1_500);
+    assert!(document.contains("</Slot>") && !document.contains("</HistogramTarget>"));
+}
+
+#[test]
+fn fired_events_are_counted_from_2022_on() {
+    let server = Server::new(ServerVersion::V2022);
+    server.start("s", "sqlos.wait_info(WHERE wait_type = 'SOS_SCHEDULER_YIELD')", "package0.event_counter");
+    server.pass(Duration::from_secs(12));
+    assert_eq!(server.number("dm_xe_session_events", ("event_name", "wait_info"), "event_fire_count"), 2 * 20_647);
+    assert_eq!(server.number("dm_xe_session_events", ("event_name", "error_reported"), "event_fire_count"), 0);
+}
+
+#[test]
+fn without_an_end_to_the_latency_nothing_is_dispatched() {
+    let server = Server::new(ServerVersion::V2017);
+    for latency in ["INFINITE", "0 SECONDS"] {
+        server.ddl(&format!(
+            "CREATE EVENT SESSION s ON SERVER ADD EVENT {YIELDS} ADD TARGET {CALLSTACKS}
+            WITH (MAX_DISPATCH_LATENCY = {latency})"
+        ));
+        server.ddl("ALTER EVENT SESSION s ON SERVER STATE = START");
+        server.pass(Duration::from_mins(2));
+        assert_eq!(server.slots("s"), []);
+        assert_eq!(server.number("server_event_sessions", ("name", "s"), "max_dispatch_latency"), -1);
+        server.ddl("DROP EVENT SESSION s ON SERVER");
+    }
+}
+
+#[test]
+fn faults_of_another_instance_do_not_count() {
+    let server = Server::with(ServerVersion::V2017, &["cut-target=10#2"], |_| ());
+    server.start("s", YIELDS, CALLSTACKS);
+    server.pass(Duration::from_secs(12));
+    assert!(server.target("s").ends_with("</HistogramTarget>"));
+    let second = Server::with(ServerVersion::V2017, &["cut-target=10#2"], |options| options.number = 2);
+    second.start("s", YIELDS, CALLSTACKS);
+    assert_eq!(second.target("s"), "<Histogram");
+    assert_ne!(second.instance.server_name(), server.instance.server_name());
+}

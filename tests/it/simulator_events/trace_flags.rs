@@ -1,6 +1,7 @@
 //! Trace flags, clearing of statistics, and what flags do to call stacks.
 
 use super::{CALLSTACKS, Server, login, slots};
+use proptest::prelude::*;
 use std::time::Duration;
 use xestack::model::ServerVersion;
 use xestack::simulator::host::{Host, SessionContext};
@@ -28,7 +29,7 @@ fn messages(outputs: &[Output]) -> Vec<u32> {
 
 impl Server {
     fn dbcc_as(&self, session: &SessionContext, sql: &str) {
-        self.instance.dbcc(session, &super::tokens(sql)).unwrap();
+        self.instance.dbcc(session, &super::tokens(sql)).expect("DBCC runs");
     }
 
     fn dbcc_error(&self, sql: &str) -> u32 {
@@ -226,4 +227,20 @@ fn a_startup_flag_is_on_before() {
         server.instance.server_property("ProductMajorVersion"),
         Datum::Variant(xestack::simulator::value::SqlType::NVarChar(Some(2)), Box::new(Datum::Text("14".into())))
     );
+}
+
+proptest! {
+    #[test]
+    fn no_token_soup_makes_dbcc_panic(words in proptest::collection::vec(
+        proptest::sample::select(&[
+            "DBCC", "TRACEON", "TRACEOFF", "TRACESTATUS", "SQLPERF", "(", ")", ",", "-", "1", "3656", "-1", "N'x'", "[x]", "WITH",
+            "NO_INFOMSGS", "CLEAR", "'sys.dm_os_wait_stats'", "1.5", "0xFF", "99999999999999999999", ";", "@v",
+        ][..]), 0..12,
+    )) {
+        let server = Server::new(ServerVersion::V2019);
+        if let Err(messages) = server.try_dbcc(&format!("DBCC {}", words.join(" "))) {
+            let number = messages[0].number;
+            prop_assert!([102, 156, 2526, 2532, 2560, 2583].contains(&number), "{:?}", messages);
+        }
+    }
 }

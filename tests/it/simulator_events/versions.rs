@@ -6,7 +6,8 @@ use std::time::Duration;
 use xestack::model::ServerVersion;
 use xestack::simulator::clock::ManualClock;
 use xestack::simulator::host::Host;
-use xestack::simulator::instance::{Instance, InstanceOptions};
+use xestack::simulator::instance::Instance;
+use xestack::simulator::instance::options::InstanceOptions;
 use xestack::simulator::value::{Datum, SqlType};
 
 const VERSIONS: [ServerVersion; 3] = [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022];
@@ -16,8 +17,7 @@ fn key(server: &Server, map: &str, text: &str) -> i64 {
     let wanted = [Datum::Text(map.into()), Datum::Text(text.into())];
     rows.into_iter()
         .find(|row| row[..2] == wanted)
-        .map(|row| super::int(&row[2]))
-        .unwrap_or_else(|| panic!("no {text} in {map}"))
+        .map_or_else(|| panic!("no {text} in {map}"), |row| super::int(&row[2]))
 }
 
 #[test]

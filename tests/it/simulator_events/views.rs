@@ -19,12 +19,13 @@ fn fits(sql_type: SqlType, value: &Datum) -> bool {
         (SqlType::TinyInt, Datum::Int(number)) => u8::try_from(*number).is_ok(),
         (SqlType::SmallInt, Datum::Int(number)) => i16::try_from(*number).is_ok(),
         (SqlType::Int, Datum::Int(number)) => i32::try_from(*number).is_ok(),
-        (SqlType::NVarChar(Some(length)) | SqlType::VarChar(Some(length)), Datum::Text(text)) => {
-            text.encode_utf16().count() <= usize::from(length)
-        }
-        (SqlType::NChar(length) | SqlType::Char(length), Datum::Text(text)) => {
-            text.encode_utf16().count() <= usize::from(length)
-        }
+        (
+            SqlType::NVarChar(Some(length))
+            | SqlType::VarChar(Some(length))
+            | SqlType::NChar(length)
+            | SqlType::Char(length),
+            Datum::Text(text),
+        ) => text.encode_utf16().count() <= usize::from(length),
         (SqlType::VarBinary(length), Datum::Binary(bytes)) => {
             length.is_none_or(|length| bytes.len() <= usize::from(length))
         }
@@ -101,10 +102,10 @@ fn clocks_agree_and_count_from_the_start() {
 #[test]
 fn the_scheduler_monitor_shows_the_burst() {
     let server = Server::with(ServerVersion::V2019, &[], |options| {
-        options.pace = xestack::simulator::workload::pace::Pace::Burst(Duration::from_secs(60));
+        options.pace = xestack::simulator::workload::pace::Pace::Burst(Duration::from_mins(1));
     });
     server.start("s", "sqlserver.error_reported", "package0.event_counter");
-    server.pass(Duration::from_secs(120));
+    server.pass(Duration::from_mins(2));
     let records: Vec<String> = server
         .view("dm_os_ring_buffers", &["record"])
         .into_iter()
@@ -125,4 +126,35 @@ fn wait_types_are_many_and_busy_ones_stand_out() {
     let rows = server.view("dm_os_wait_stats", &["wait_type", "waiting_tasks_count"]);
     assert!(rows.len() > 300);
     assert!(rows.iter().filter(|row| int(&row[1]) > 0).count() > 60);
+}
+
+#[test]
+fn columns_can_be_looked_up_by_object() {
+    let has = |version: ServerVersion, view: &str, column: &str| {
+        let server = Server::new(version);
+        let id = views::objects::object_id(version, view).map(i64::from);
+        let known = server.view("all_columns", &["object_id", "name"]);
+        known.iter().any(|row| Some(int(&row[0])) == id && row[1] == Datum::Text(column.into()))
+    };
+    assert!(has(ServerVersion::V2019, "server_event_sessions", "startup_state"));
+    assert!(!has(ServerVersion::V2022, "server_event_sessions", "max_duration"));
+    assert!(!has(ServerVersion::V2017, "databases", "is_accelerated_database_recovery_on"));
+    assert!(has(ServerVersion::V2019, "DATABASES", "is_accelerated_database_recovery_on"));
+    assert_eq!(views::objects::object_id(ServerVersion::V2017, "dm_tran_persistent_version_store_stats"), None);
+    let server = Server::new(ServerVersion::V2017);
+    let ids: std::collections::BTreeSet<i64> =
+        server.view("all_objects", &["object_id"]).iter().map(|row| int(&row[0])).collect();
+    assert_eq!(ids.len(), server.view("all_objects", &["name"]).len());
+}
+
+#[test]
+fn the_workloads_sessions_have_the_waits() {
+    let server = Server::new(ServerVersion::V2019);
+    server.start("s", "sqlserver.error_reported", "package0.event_counter");
+    server.pass(Duration::from_secs(10));
+    let rows = server.view("dm_exec_session_wait_stats", &["wait_type", "session_id", "waiting_tasks_count"]);
+    let yields: i64 =
+        rows.iter().filter(|row| row[0] == Datum::Text("SOS_SCHEDULER_YIELD".into())).map(|row| int(&row[2])).sum();
+    assert!((20_600..=20_647).contains(&yields));
+    assert!(rows.iter().all(|row| int(&row[1]) != i64::from(server.session.spid)));
 }
