@@ -130,7 +130,7 @@ static VERSIONS: [VersionData; 3] = [
         ],
         spinlock_keys: &[("ALLOC_CACHES_HASH", 5), ("LOCK_HASH", 156), ("LOCK_RW_ABTX_HASH_SET", 230)],
         latch_class_keys: &[("BUF", 28), ("ACCESS_METHODS_BULK_ALLOC", 33)],
-        lock_hash_template: "156",
+        lock_hash_template: "129",
     },
     VersionData {
         version: ServerVersion::V2022,

@@ -152,8 +152,9 @@ impl RunningSession {
                 }
             }
         }
+        let latency = self.options.dispatch_latency_ms.unwrap_or(0).saturating_mul(1_000).max(1);
         for target in targets.iter_mut() {
-            target.executions += 1;
+            target.executions += span as u64 / latency;
         }
         self.dispatched = due;
         self.events.retain(|event| event.until.is_none_or(|until| until > due));

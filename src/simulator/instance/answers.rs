@@ -54,6 +54,9 @@ impl Host for Instance {
         name: &str,
         arguments: &[Datum],
     ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
+        if let Some(error) = self.switches.statement_error(&format!("{schema}.{name}").to_lowercase()) {
+            return Err(vec![error]);
+        }
         self.with_state(|state, now| views::rows(self, state, now, session, schema, name, arguments))
     }
 
@@ -79,6 +82,9 @@ impl Host for Instance {
 
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
         let parsed = statement::parse(statement).map_err(|message| vec![message])?;
+        if let Some(error) = self.switches.statement_error(parsed.fault_name()) {
+            return Err(vec![error]);
+        }
         if !self.may_run(session, &parsed) {
             return Err(vec![errors::no_permission()]);
         }
@@ -96,6 +102,9 @@ impl Host for Instance {
 
     fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>> {
         let command = dbcc::parse(statement).map_err(|message| vec![message])?;
+        if let Some(error) = self.switches.statement_error(&command.action.name().to_lowercase()) {
+            return Err(vec![error]);
+        }
         let rights = self.rights(&session.login);
         let mut state = self.lock();
         let now = self.now();
@@ -104,8 +113,7 @@ impl Host for Instance {
         match &command.action {
             Action::TraceFlags { on, flags, global } => {
                 if !rights.is_sysadmin() {
-                    let name = if *on { "TRACEON" } else { "TRACEOFF" };
-                    return Err(vec![dbcc::not_permitted(&session.login, name)]);
+                    return Err(vec![dbcc::not_permitted(&session.login, command.action.name())]);
                 }
                 dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
             }

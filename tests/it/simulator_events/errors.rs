@@ -189,6 +189,36 @@ fn rights_are_needed_and_finer_from_2022_on() {
     }
 }
 
+#[test]
+fn a_fault_makes_its_statement_fail_and_do_nothing() {
+    let create = "CREATE EVENT SESSION s ON SERVER ADD EVENT sqlos.wait_info";
+    let statements = [
+        ("create", create),
+        ("start", "ALTER EVENT SESSION s ON SERVER STATE = START"),
+        ("alter-add", "ALTER EVENT SESSION s ON SERVER ADD EVENT sqlos.wait_completed"),
+        ("alter-drop", "ALTER EVENT SESSION s ON SERVER DROP EVENT sqlos.wait_completed"),
+        ("stop", "ALTER EVENT SESSION s ON SERVER STATE = STOP"),
+        ("drop", "DROP EVENT SESSION s ON SERVER"),
+    ];
+    for (failing, _) in statements {
+        let server = Server::with(ServerVersion::V2019, &[&format!("error=701@{failing}")], |_| ());
+        for (name, sql) in statements {
+            let found = server.ddl_error(sql);
+            if name == failing {
+                assert_eq!(found, 701, "{sql}");
+                break;
+            }
+            assert_eq!(found, 0, "{sql}");
+        }
+    }
+    let server = Server::with(ServerVersion::V2019, &["error=1222@sys.dm_os_wait_stats", "error=5@traceon"], |_| ());
+    let refused = server.instance.rows(&server.session, "sys", "DM_OS_WAIT_STATS", &[]).unwrap_err();
+    assert_eq!(refused[0].number, 1222);
+    assert_eq!(server.try_dbcc("DBCC TRACEON (3656, -1)").unwrap_err()[0].number, 5);
+    assert!(server.try_dbcc("DBCC TRACEOFF (3656, -1)").is_ok());
+    assert!(server.instance.rows(&server.session, "sys", "dm_os_latch_stats", &[]).is_ok());
+}
+
 proptest! {
     #[test]
     fn no_token_soup_makes_the_parser_panic(words in proptest::collection::vec(
