@@ -438,3 +438,53 @@ fn counters(version: &VersionData) -> Counters {
     });
     Counters { waits: waits.collect(), latches: latches.collect(), spinlocks: spinlocks.collect() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Rhythm, YIELD_SIGNAL_MS, YIELD_WAIT_MS, YIELDS, truth, wait_key};
+    use crate::model::ServerVersion;
+    use crate::simulator::versions::VersionData;
+    use crate::simulator::workload::kinds::FieldValue;
+
+    #[test]
+    fn events_come_to_the_totals_for_any_seed() {
+        let version = VersionData::of(ServerVersion::V2019).unwrap();
+        let key = wait_key(version, "SOS_SCHEDULER_YIELD");
+        for seed in (0..40).chain([u64::MAX]) {
+            let truth = truth(version, seed);
+            for event in ["wait_info", "wait_completed"] {
+                let (mut count, mut wait, mut signal) = (0, 0, 0);
+                for kind in truth.kinds.iter().filter(|kind| kind.event == event) {
+                    let number = |name: &str| match kind.value(name) {
+                        Some(FieldValue::Number(number)) => *number,
+                        _ => 1,
+                    };
+                    if let Rhythm::Load { share, .. } = kind.rhythm
+                        && number("wait_type") == key
+                        && number("opcode") == 1
+                    {
+                        count += share;
+                        wait += share * number("duration");
+                        signal += share * number("signal_duration");
+                    }
+                }
+                assert_eq!((count, wait, signal), (YIELDS, YIELD_WAIT_MS, YIELD_SIGNAL_MS), "{event} by seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn stacks_are_deeper_than_what_is_shown() {
+        for version in [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022] {
+            let version = VersionData::of(version).unwrap();
+            let truth = truth(version, 1);
+            for kind in &truth.kinds {
+                let frames = truth.stacks.get(kind.stack);
+                assert_eq!(frames.last().map(|frame| frame.function.as_str()), Some("RtlUserThreadStart"));
+                assert!(frames.iter().all(|frame| u64::from(frame.rva) <= frame.address));
+            }
+            let deepest = truth.kinds.iter().map(|kind| truth.stacks.get(kind.stack).len()).max();
+            assert!(deepest > Some(version.stack_depth + 3), "{deepest:?}");
+        }
+    }
+}

@@ -59,6 +59,9 @@ impl Binder<'_> {
             Comparator::Function(function) => self.function(function, field_type, value)?,
         };
         let value = self.value(field_type, value).ok_or_else(|| errors::predicate_value(&written, &event))?;
+        if operation == Operation::DividesBy && matches!(value, Literal::Number(divisor) if divisor < 0) {
+            return Err(errors::predicate_value(&written, &event));
+        }
         let counter = (name == COUNTER).then_some(self.counters);
         self.counters += usize::from(counter.is_some());
         Ok(Test { source: name, operation, value, type_name, counter })

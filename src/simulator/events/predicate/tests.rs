@@ -83,6 +83,11 @@ fn comparisons() {
 }
 
 #[test]
+fn a_divisor_is_not_negative() {
+    assert_eq!(bind_on(ServerVersion::V2017, "package0.divides_by_uint64(package0.counter, -10)"), Err(25713));
+}
+
+#[test]
 fn map_texts_are_taken_from_2022_on() {
     assert!(bind_on(ServerVersion::V2022, "wait_type = 'SOS_SCHEDULER_YIELD'").is_ok());
     assert_eq!(bind_on(ServerVersion::V2022, "wait_type = 'SOS_YIELD'"), Err(25713));
