@@ -8,7 +8,7 @@ use crate::simulator::workload::{UPTIME_HOURS, spinlocks, wait_types};
 
 /// What a load adds in one burst.
 #[derive(Debug, Clone, Copy)]
-pub struct Load<'a> {
+pub struct Increments<'a> {
     /// Wait type, waits, wait time, signal time in ms.
     pub waits: &'a [(&'static str, u64, u64, u64)],
     /// Class, requests, wait time in ms.
@@ -18,7 +18,7 @@ pub struct Load<'a> {
 }
 
 /// All counters of a version: what stood there before, the background, and the load.
-pub fn counters(version: &VersionData, load: Load<'_>) -> Counters {
+pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
     let waits = wait_types::of_version(version.version).map(|wait| {
         let (_, count, wait_ms, signal_ms) =
             load.waits.iter().copied().find(|(name, ..)| *name == wait.name).unwrap_or((wait.name, 0, 0, 0));

@@ -9,7 +9,7 @@ mod paths;
 
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::Truth;
-use crate::simulator::workload::background::{self, Load};
+use crate::simulator::workload::background::{self, Increments};
 use crate::simulator::workload::counters::{Cumulative, Throughput};
 use crate::simulator::workload::kinds::Rhythm;
 use crate::simulator::workload::stacks::StackTable;
@@ -68,7 +68,7 @@ pub fn truth(version: &'static VersionData, seed: u64) -> Truth {
         }
     }
     Truth {
-        counters: background::counters(version, Load { waits: &WAITS, latches: &LATCHES, spinlocks: &SPINLOCKS }),
+        counters: background::counters(version, Increments { waits: &WAITS, latches: &LATCHES, spinlocks: &SPINLOCKS }),
         throughput: Throughput {
             // Each connection runs one endless batch.
             batches: Cumulative { base: 810_442, load: 0, per_hour: 3_000 },
