@@ -1,4 +1,6 @@
 //! Owns DBCC: trace flags and clearing of statistics.
+//!
+//! Assumed: the numbers and texts of the errors, which no documentation at hand gives for each case.
 
 use crate::simulator::events::cursor::{Cursor, Parsed};
 use crate::simulator::host::SessionContext;
@@ -75,6 +77,18 @@ pub enum Action {
     TraceFlags { on: bool, flags: Vec<u32>, global: bool },
     TraceStatus { flags: Vec<u32>, global: bool },
     Clear(Statistics),
+}
+
+impl Action {
+    /// The command's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::TraceFlags { on: true, .. } => "TRACEON",
+            Self::TraceFlags { on: false, .. } => "TRACEOFF",
+            Self::TraceStatus { .. } => "TRACESTATUS",
+            Self::Clear(_) => "SQLPERF",
+        }
+    }
 }
 
 enum Argument {

@@ -10,8 +10,10 @@ pub struct Module {
     pub file: &'static str,
     /// Full path.
     pub path: String,
-    /// File version: the build for the product's own, Windows's otherwise.
+    /// File version, `2019.150.4123.1` for the product's own.
     pub file_version: String,
+    /// Product version, `15.0.4123.1` for the product's own.
+    pub product_version: String,
     /// Whose it is.
     pub company: &'static str,
     /// What it is.
@@ -66,7 +68,7 @@ pub fn loaded(version: &VersionData, seed: u64) -> Vec<Module> {
             WINDOWS_VERSION.to_owned()
         } else {
             let (major, _, build, revision) = version.build;
-            format!("{}.0{major}0.{build}.{revision}", version.year)
+            format!("{}.{major}0.{build}.{revision}", version.year)
         };
         let path = if windows {
             format!(r"C:\Windows\System32\{file}")
@@ -78,6 +80,7 @@ pub fn loaded(version: &VersionData, seed: u64) -> Vec<Module> {
             file,
             path,
             file_version,
+            product_version: of.to_owned(),
             company: "Microsoft Corporation",
             description,
             base,

@@ -49,6 +49,9 @@ pub struct VersionData {
     pub spinlock_keys: &'static [Anchor],
     /// Keys of the map `latch_class`.
     pub latch_class_keys: &'static [Anchor],
+    /// SQLOS's frames under every task, leaf first. Names and offsets that differ between versions follow published
+    /// stacks: SystemThread::RunWorker is gone in 2019, Worker::EntryPoint and ThreadScheduler::RunWorker are 2022's.
+    pub task_frames: &'static [&'static str],
     /// First template argument of LOCK_HASH's `Spinlock<…>` in stacks; not the map key (2016: 143 beside key 151).
     pub lock_hash_template: &'static str,
 }
@@ -98,8 +101,17 @@ static VERSIONS: [VersionData; 3] = [
             ("BROKER_EVENTHANDLER", 221),
             ("PREEMPTIVE_OS_WRITEFILE", 533),
         ],
-        spinlock_keys: &[("ALLOC_CACHES_HASH", 3), ("LOCK_HASH", 151), ("LOCK_RW_ABTX_HASH_SET", 160)],
+        spinlock_keys: &[("ALLOC_CACHES_HASH", 3), ("LOCK_HASH", 151)],
         latch_class_keys: &[("BUF", 28), ("ACCESS_METHODS_BULK_ALLOC", 31)],
+        task_frames: &[
+            "sqldk!SOS_Task::Param::Execute+0x231",
+            "sqldk!SOS_Scheduler::RunTask+0xaa",
+            "sqldk!SOS_Scheduler::ProcessTasks+0x3cd",
+            "sqldk!SchedulerManager::WorkerEntryPoint+0x2a1",
+            "sqldk!SystemThread::RunWorker+0x8f",
+            "sqldk!SystemThreadDispatcher::ProcessWorker+0x2de",
+            "sqldk!SchedulerManager::ThreadEntryPoint+0x1d8",
+        ],
         lock_hash_template: "143",
     },
     VersionData {
@@ -128,9 +140,17 @@ static VERSIONS: [VersionData; 3] = [
             ("BROKER_EVENTHANDLER", 240),
             ("PREEMPTIVE_OS_WRITEFILE", 581),
         ],
-        spinlock_keys: &[("ALLOC_CACHES_HASH", 5), ("LOCK_HASH", 156), ("LOCK_RW_ABTX_HASH_SET", 171)],
+        spinlock_keys: &[("ALLOC_CACHES_HASH", 5), ("LOCK_HASH", 156), ("LOCK_RW_ABTX_HASH_SET", 230)],
         latch_class_keys: &[("BUF", 28), ("ACCESS_METHODS_BULK_ALLOC", 33)],
-        lock_hash_template: "156",
+        task_frames: &[
+            "sqldk!SOS_Task::Param::Execute+0x232",
+            "sqldk!SOS_Scheduler::RunTask+0xa5",
+            "sqldk!SOS_Scheduler::ProcessTasks+0x39d",
+            "sqldk!SchedulerManager::WorkerEntryPoint+0x2a1",
+            "sqldk!SystemThreadDispatcher::ProcessWorker+0x402",
+            "sqldk!SchedulerManager::ThreadEntryPoint+0x3d8",
+        ],
+        lock_hash_template: "129",
     },
     VersionData {
         version: ServerVersion::V2022,
@@ -158,8 +178,17 @@ static VERSIONS: [VersionData; 3] = [
             ("BROKER_EVENTHANDLER", 251),
             ("PREEMPTIVE_OS_WRITEFILE", 617),
         ],
-        spinlock_keys: &[("ALLOC_CACHES_HASH", 4), ("LOCK_HASH", 187), ("LOCK_RW_ABTX_HASH_SET", 204)],
+        spinlock_keys: &[("ALLOC_CACHES_HASH", 4), ("LOCK_HASH", 187), ("LOCK_RW_ABTX_HASH_SET", 260)],
         latch_class_keys: &[("BUF", 30), ("ACCESS_METHODS_BULK_ALLOC", 36)],
+        task_frames: &[
+            "sqldk!SOS_Task::Param::Execute+0x232",
+            "sqldk!SOS_Scheduler::RunTask+0xbf",
+            "sqldk!SOS_Scheduler::ProcessTasks+0x3c1",
+            "sqldk!Worker::EntryPoint+0x250",
+            "sqldk!ThreadScheduler::RunWorker+0x50",
+            "sqldk!SystemThreadDispatcher::ProcessWorker+0x427",
+            "sqldk!SchedulerManager::ThreadEntryPoint+0x404",
+        ],
         lock_hash_template: "187",
     },
 ];

@@ -2,6 +2,8 @@
 //!
 //! They speak to [`Host`] directly, with statements tokenised as the SQL engine hands them over.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
 mod errors;
 mod life_cycle;
 mod targets;
@@ -17,7 +19,8 @@ use xestack::model::ServerVersion;
 use xestack::simulator::clock::ManualClock;
 use xestack::simulator::faults::Fault;
 use xestack::simulator::host::{Host, Login, SessionContext};
-use xestack::simulator::instance::{Instance, InstanceOptions};
+use xestack::simulator::instance::Instance;
+use xestack::simulator::instance::options::InstanceOptions;
 use xestack::simulator::output::{Message, Output};
 use xestack::simulator::sql::tokenizer::{Token, tokenize};
 use xestack::simulator::value::Datum;
@@ -97,8 +100,7 @@ impl Server {
         self.view(view, &[key.0, column])
             .into_iter()
             .find(|row| row[0] == Datum::Text(key.1.to_owned()))
-            .map(|row| int(&row[1]))
-            .unwrap_or_else(|| panic!("no {} in {view}", key.1))
+            .map_or_else(|| panic!("no {} in {view}", key.1), |row| int(&row[1]))
     }
 
     /// The target document of a running session's first target.

@@ -4,6 +4,7 @@
 //! short slices of time, evaluates the predicates, and feeds its targets.
 
 use crate::simulator::events::callstack::{StackWriter, Symbols};
+use crate::simulator::events::catalogue::EventObject;
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::events::options::Options;
 use crate::simulator::events::predicate::Predicate;
@@ -12,6 +13,7 @@ use crate::simulator::events::targets::{Batch, RunningTarget};
 use crate::simulator::instance::Moment;
 use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
+use crate::simulator::workload::kinds::EventKind;
 use crate::simulator::workload::pace::Load;
 use std::sync::Arc;
 
@@ -46,6 +48,8 @@ impl World<'_> {
 pub struct RunningEvent {
     /// Its definition.
     pub bound: Arc<BoundEvent>,
+    /// How many passed its predicate and were dispatched.
+    pub fired: u64,
     counters: Vec<u64>,
     from: i64,
     /// When it was dropped from the session; it stays until all it fired is dispatched.
@@ -102,7 +106,7 @@ impl RunningSession {
         for bound in &definition.events {
             if !self.events.iter().any(|event| Arc::ptr_eq(bound, &event.bound)) {
                 let counters = bound.predicate.as_ref().map(Predicate::new_counters).unwrap_or_default();
-                self.events.push(RunningEvent { bound: Arc::clone(bound), counters, from: now, until: None });
+                self.events.push(RunningEvent { bound: Arc::clone(bound), fired: 0, counters, from: now, until: None });
             }
         }
         self.targets.retain(|target| definition.targets.iter().any(|bound| Arc::ptr_eq(bound, &target.bound)));
@@ -114,8 +118,8 @@ impl RunningSession {
     }
 
     /// Events that are still in the session.
-    pub fn live_events(&self) -> impl Iterator<Item = &Arc<BoundEvent>> {
-        self.events.iter().filter(|event| event.until.is_none()).map(|event| &event.bound)
+    pub fn live_events(&self) -> impl Iterator<Item = &RunningEvent> {
+        self.events.iter().filter(|event| event.until.is_none())
     }
 
     /// The last moment at which buffers were dispatched: every MAX_DISPATCH_LATENCY from the start on. Assumed: with
@@ -138,24 +142,29 @@ impl RunningSession {
         let slices = (span / SLICE_MICROS).clamp(1, MAX_SLICES);
         let edge = |slice: i64| from + (i128::from(span) * i128::from(slice) / i128::from(slices)) as i64;
         let Self { events, targets, .. } = self;
-        for event in events.iter_mut() {
-            let kinds: Vec<usize> = (0..world.truth.kinds.len())
-                .filter(|index| world.truth.kinds.get(*index).is_some_and(|k| k.event == event.bound.object.name))
-                .collect();
-            for slice in 0..slices {
+        let kinds: Vec<Vec<usize>> = events.iter().map(|event| kinds_of(event.bound.object, world.truth)).collect();
+        for slice in 0..slices {
+            for (event, kinds) in events.iter_mut().zip(&kinds) {
                 let begin = edge(slice).max(event.from);
                 let end = edge(slice + 1).min(event.until.unwrap_or(i64::MAX));
                 if begin < end {
-                    fire(event, targets, &kinds, slice as usize, (begin, end), world);
+                    fire(event, targets, kinds, slice as usize, (begin, end), world);
                 }
             }
         }
+        let latency = self.options.dispatch_latency_ms.unwrap_or(0).saturating_mul(1_000).max(1);
         for target in targets.iter_mut() {
-            target.executions += 1;
+            target.executions += span as u64 / latency;
         }
         self.dispatched = due;
         self.events.retain(|event| event.until.is_none_or(|until| until > due));
     }
+}
+
+/// Numbers of the kinds of an event.
+fn kinds_of(event: &EventObject, truth: &Truth) -> Vec<usize> {
+    let of_event = |(index, kind): (usize, &EventKind)| (kind.event == event.name).then_some(index);
+    truth.kinds.iter().enumerate().filter_map(of_event).collect()
 }
 
 /// Fires what happened between two moments, a different kind first each time.
@@ -181,6 +190,7 @@ fn fire(
         if count == 0 {
             continue;
         }
+        event.fired += count;
         let symbolise_now = world.symbolise_at_dispatch;
         let batch = Batch { kind, index, event: &event.bound, count, utc_micros, symbolise_now };
         for target in targets.iter_mut() {

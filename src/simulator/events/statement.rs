@@ -57,6 +57,20 @@ pub enum Statement {
     Drop { name: String },
 }
 
+impl Statement {
+    /// Its name among the statements that a fault can be for.
+    pub fn fault_name(&self) -> &'static str {
+        match self {
+            Self::Create { .. } => "create",
+            Self::Drop { .. } => "drop",
+            Self::Alter { change: Change::Start, .. } => "start",
+            Self::Alter { change: Change::Stop, .. } => "stop",
+            Self::Alter { change: Change::Add { .. }, .. } => "alter-add",
+            Self::Alter { change: Change::Drop { .. }, .. } => "alter-drop",
+        }
+    }
+}
+
 /// What ALTER does.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]

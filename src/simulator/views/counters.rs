@@ -2,6 +2,7 @@
 
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::Record;
+use crate::simulator::workload::FIRST_WORKLOAD_SESSION;
 use crate::simulator::workload::counters::{Cumulative, Reading};
 
 /// Values now, less what they were when the statistics were cleared.
@@ -30,6 +31,33 @@ pub fn wait_stats(source: Source<'_>) -> Vec<Record> {
             .with("signal_wait_time_ms", since.value(wait.signal_ms).min(wait_ms))
     });
     rows.collect()
+}
+
+/// sys.dm_exec_session_wait_stats: what the load adds, in equal parts for the workload's sessions. Assumed: clients'
+/// sessions have not waited.
+pub fn session_wait_stats(source: Source<'_>) -> Vec<Record> {
+    let truth = source.instance.truth();
+    let progress = source.reading().progress;
+    let sessions = FIRST_WORKLOAD_SESSION..FIRST_WORKLOAD_SESSION.saturating_add(truth.connections);
+    let mut rows = Vec::new();
+    for spid in sessions.filter(|spid| source.sees_state() || *spid == source.session.spid) {
+        for wait in truth.counters.waits.iter().filter(|wait| wait.waits.load > 0) {
+            let part = |counter: Cumulative| progress.amount(counter.load) / u64::from(truth.connections.max(1));
+            if part(wait.waits) == 0 {
+                continue;
+            }
+            rows.push(
+                Record::new()
+                    .with("session_id", i32::from(spid))
+                    .with("wait_type", wait.name)
+                    .with("waiting_tasks_count", part(wait.waits))
+                    .with("wait_time_ms", part(wait.wait_ms))
+                    .with("max_wait_time_ms", wait.max_ms.min(part(wait.wait_ms)))
+                    .with("signal_wait_time_ms", part(wait.signal_ms)),
+            );
+        }
+    }
+    rows
 }
 
 /// sys.dm_os_latch_stats.

@@ -60,6 +60,9 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
     rows.collect()
 }
 
+/// Characters of target_data at most: documents are limited to 4 MB of text and end in the middle beyond (documented).
+const DOCUMENT_LIMIT: usize = 4 * 1_024 * 1_024;
+
 /// sys.dm_xe_session_targets. What is not dispatched yet is not in target_data.
 pub fn targets(source: Source<'_>) -> Vec<Record> {
     let instance = source.instance;
@@ -68,9 +71,14 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
         symbols: instance.symbols(source.state, Some(source.session.spid)),
         kinds: &instance.truth().kinds,
     };
+    let limit = instance.switches().target_limit.unwrap_or(DOCUMENT_LIMIT);
     let mut rows = Vec::new();
     for session in &source.state.engine.running {
         for target in &session.targets {
+            let mut document = target.document(reader);
+            if let Some((cut, _)) = document.char_indices().nth(limit) {
+                document.truncate(cut);
+            }
             rows.push(
                 Record::new()
                     .with("event_session_address", address(session.address))
@@ -78,7 +86,7 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
                     .with("target_package_guid", package_guid("package0"))
                     .with("execution_count", target.executions)
                     .with("execution_duration_ms", target.executions / 4)
-                    .with("target_data", target.document(reader)),
+                    .with("target_data", document),
             );
         }
     }
@@ -89,11 +97,13 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
 pub fn events(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
     for session in &source.state.engine.running {
-        for event in session.live_events() {
+        for running in session.live_events() {
+            let event = &running.bound;
             let row = Record::new()
                 .with("event_session_address", address(session.address))
                 .with("event_name", event.object.name)
-                .with("event_package_guid", package_guid(event.object.package));
+                .with("event_package_guid", package_guid(event.object.package))
+                .with("event_fire_count", running.fired);
             rows.push(match &event.predicate {
                 Some(predicate) => {
                     row.with("event_predicate", predicate.to_string().chars().take(2_048).collect::<String>())
@@ -109,7 +119,7 @@ pub fn events(source: Source<'_>) -> Vec<Record> {
 pub fn actions(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
     for session in &source.state.engine.running {
-        for event in session.live_events() {
+        for event in session.live_events().map(|running| &running.bound) {
             for action in &event.actions {
                 rows.push(
                     Record::new()
@@ -129,7 +139,7 @@ pub fn actions(source: Source<'_>) -> Vec<Record> {
 pub fn object_columns(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
     for session in &source.state.engine.running {
-        for event in session.live_events() {
+        for event in session.live_events().map(|running| &running.bound) {
             for (id, (name, _, default)) in (0..).zip(event.object.attributes) {
                 let given = event.settings.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
                 let value = given.map_or_else(|| (*default).to_owned(), |(_, value)| as_text(value));

@@ -5,6 +5,7 @@ pub mod databases;
 pub mod event_catalogue;
 pub mod event_objects;
 pub mod event_running;
+pub mod objects;
 pub mod schema;
 pub mod security;
 pub mod server;
@@ -79,6 +80,7 @@ fn empty(_: Source<'_>) -> Vec<Record> {
 
 const VIEWS: &[(&str, Access, Rows)] = &[
     ("dm_os_wait_stats", Access::State, counters::wait_stats),
+    ("dm_exec_session_wait_stats", Access::Public, counters::session_wait_stats),
     ("dm_os_latch_stats", Access::State, counters::latch_stats),
     ("dm_os_spinlock_stats", Access::State, counters::spinlock_stats),
     ("dm_os_performance_counters", Access::State, counters::performance_counters),
@@ -125,6 +127,8 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("server_triggers", Access::Public, empty),
     ("server_audits", Access::Public, empty),
     ("traces", Access::Public, security::traces),
+    ("all_objects", Access::Public, objects::all_objects),
+    ("all_columns", Access::Public, objects::all_columns),
 ];
 
 fn view(schema: &str, name: &str) -> Option<&'static (&'static str, Access, Rows)> {

@@ -64,8 +64,8 @@ impl Record {
 
     /// With a value.
     #[must_use]
-    pub fn with(mut self, column: &'static str, value: impl Into<Datum>) -> Self {
-        self.0.insert(column, value.into());
+    pub fn with(mut self, column: &'static str, value: impl Value) -> Self {
+        self.0.insert(column, value.datum());
         self
     }
 
@@ -86,52 +86,64 @@ impl Record {
     }
 }
 
-impl From<&str> for Datum {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+/// What a row can be given as a value.
+pub trait Value {
+    /// As a datum.
+    fn datum(self) -> Datum;
+}
+
+impl Value for Datum {
+    fn datum(self) -> Datum {
+        self
     }
 }
 
-impl From<String> for Datum {
-    fn from(text: String) -> Self {
-        Self::Text(text)
+impl Value for &str {
+    fn datum(self) -> Datum {
+        Datum::Text(self.to_owned())
     }
 }
 
-impl From<f64> for Datum {
-    fn from(number: f64) -> Self {
-        Self::Float(number)
+impl Value for String {
+    fn datum(self) -> Datum {
+        Datum::Text(self)
     }
 }
 
-impl From<bool> for Datum {
-    fn from(bit: bool) -> Self {
-        Self::Bit(bit)
+impl Value for f64 {
+    fn datum(self) -> Datum {
+        Datum::Float(self)
     }
 }
 
-impl From<i64> for Datum {
-    fn from(number: i64) -> Self {
-        Self::Int(number)
+impl Value for bool {
+    fn datum(self) -> Datum {
+        Datum::Bit(self)
     }
 }
 
-impl From<i32> for Datum {
-    fn from(number: i32) -> Self {
-        Self::Int(i64::from(number))
+impl Value for i64 {
+    fn datum(self) -> Datum {
+        Datum::Int(self)
     }
 }
 
-impl From<u32> for Datum {
-    fn from(number: u32) -> Self {
-        Self::Int(i64::from(number))
+impl Value for i32 {
+    fn datum(self) -> Datum {
+        Datum::Int(i64::from(self))
+    }
+}
+
+impl Value for u32 {
+    fn datum(self) -> Datum {
+        Datum::Int(i64::from(self))
     }
 }
 
 /// Counters beyond bigint stay at its end.
-impl From<u64> for Datum {
-    fn from(number: u64) -> Self {
-        Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
+impl Value for u64 {
+    fn datum(self) -> Datum {
+        Datum::Int(i64::try_from(self).unwrap_or(i64::MAX))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Owns kinds of events: what fires, with which values and stack, and how often by when.
 
+use crate::simulator::maps;
+use crate::simulator::versions::VersionData;
 use crate::simulator::workload::counters::Reading;
 
 /// The value of an event's field or of an action's source.
@@ -52,5 +54,41 @@ impl EventKind {
                 u64::try_from(u128::from(rate) * u128::from(reading.elapsed_micros) / 3_600_000_000).unwrap_or(u64::MAX)
             }
         }
+    }
+}
+
+/// A number as a value.
+pub fn number(value: impl Into<u64>) -> FieldValue {
+    FieldValue::Number(value.into())
+}
+
+/// The key of a wait type by its map text; 0 for none.
+pub fn wait_key(version: &VersionData, map_text: &str) -> u64 {
+    maps::map(version, "wait_types").and_then(|map| map.key(map_text)).map_or(0, u64::from)
+}
+
+/// The three events of a wait: wait_info at its begin and end, wait_completed at its end.
+pub fn push_wait(
+    kinds: &mut Vec<EventKind>,
+    common: &[(&'static str, FieldValue)],
+    key: u64,
+    [begin, end, completed]: [usize; 3],
+    rhythm: Rhythm,
+    duration: u64,
+    signal: u64,
+) {
+    let events = [
+        ("wait_info", begin, 0, 0, vec![("opcode", number(0_u8))]),
+        ("wait_info", end, duration, signal, vec![("opcode", number(1_u8))]),
+        ("wait_completed", completed, duration, signal, vec![("wait_result", number(0_u8))]),
+    ];
+    for (event, stack, duration, signal, mut values) in events {
+        values.extend([
+            ("wait_type", number(key)),
+            ("duration", number(duration)),
+            ("signal_duration", number(signal)),
+        ]);
+        values.extend(common.iter().cloned());
+        kinds.push(EventKind { event, values, stack, rhythm });
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here keeps a running total: each counter and each kind of event is a function of the load's progress and of
 //! the uptime, so a value is exact at any moment, whatever was read before.
 
+pub mod background;
 pub mod counters;
 pub mod kinds;
 pub mod lock_hash;

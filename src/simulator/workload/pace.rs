@@ -147,6 +147,16 @@ mod tests {
     }
 
     #[test]
+    fn a_short_burst_leads_in_for_a_fifth() {
+        let mut load = Load::new(Pace::Burst(Duration::from_secs(3)), 0);
+        load.session_started(0);
+        assert_eq!(load.progress(600_000).amount(2_400), 0);
+        assert_eq!(load.progress(601_000).amount(2_400), 1);
+        assert_eq!(load.progress(1_800_000).amount(2_400), 1_200);
+        assert!(load.is_on(0) && load.is_on(2_999_999) && !load.is_on(3_000_000));
+    }
+
+    #[test]
     fn steady_does_the_totals_every_ten_seconds() {
         let load = Load::new(Pace::Steady, 0);
         let before = load.progress(0).amount(20_647);

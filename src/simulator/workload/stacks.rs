@@ -98,9 +98,7 @@ pub const WAIT_COMPLETED: [&str; 3] = [
 pub const WAIT_BEGIN: [&str; 3] =
     ["sqldk!XeSosPkg::wait_info::Publish+0x138", "sqldk!SOS_Task::PreWait+0x1a9", "sqldk!SOS_Scheduler::Suspend+0x6b"];
 
-/// Under a batch: from request processing to the thread's start. Names and offsets that differ between versions follow
-/// published stacks (SystemThread::RunWorker is gone in 2019; Worker::EntryPoint and ThreadScheduler::RunWorker
-/// stand in 2022).
+/// Under a batch: from request processing to the thread's start.
 pub fn batch_bottom(version: &VersionData) -> Vec<&'static str> {
     let mut frames = vec![
         "sqllang!process_request+0xe61",
@@ -111,36 +109,8 @@ pub fn batch_bottom(version: &VersionData) -> Vec<&'static str> {
     frames
 }
 
-/// Under any task.
+/// Under any task: SQLOS's frames of the version, then the thread's.
 pub fn task_bottom(version: &VersionData) -> Vec<&'static str> {
-    let mut frames = match version.year {
-        "2017" => vec![
-            "sqldk!SOS_Task::Param::Execute+0x231",
-            "sqldk!SOS_Scheduler::RunTask+0xaa",
-            "sqldk!SOS_Scheduler::ProcessTasks+0x3cd",
-            "sqldk!SchedulerManager::WorkerEntryPoint+0x2a1",
-            "sqldk!SystemThread::RunWorker+0x8f",
-            "sqldk!SystemThreadDispatcher::ProcessWorker+0x2de",
-            "sqldk!SchedulerManager::ThreadEntryPoint+0x1d8",
-        ],
-        "2019" => vec![
-            "sqldk!SOS_Task::Param::Execute+0x232",
-            "sqldk!SOS_Scheduler::RunTask+0xa5",
-            "sqldk!SOS_Scheduler::ProcessTasks+0x39d",
-            "sqldk!SchedulerManager::WorkerEntryPoint+0x2a1",
-            "sqldk!SystemThreadDispatcher::ProcessWorker+0x402",
-            "sqldk!SchedulerManager::ThreadEntryPoint+0x3d8",
-        ],
-        _ => vec![
-            "sqldk!SOS_Task::Param::Execute+0x232",
-            "sqldk!SOS_Scheduler::RunTask+0xbf",
-            "sqldk!SOS_Scheduler::ProcessTasks+0x3c1",
-            "sqldk!Worker::EntryPoint+0x250",
-            "sqldk!ThreadScheduler::RunWorker+0x50",
-            "sqldk!SystemThreadDispatcher::ProcessWorker+0x427",
-            "sqldk!SchedulerManager::ThreadEntryPoint+0x404",
-        ],
-    };
-    frames.extend(["KERNEL32!BaseThreadInitThunk+0x14", "ntdll!RtlUserThreadStart+0x21"]);
-    frames
+    let thread = ["KERNEL32!BaseThreadInitThunk+0x14", "ntdll!RtlUserThreadStart+0x21"];
+    version.task_frames.iter().copied().chain(thread).collect()
 }

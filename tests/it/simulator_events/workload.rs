@@ -45,7 +45,7 @@ fn a_burst_ends_with_the_published_rows_on_every_version() {
         let server = Server::new(version);
         let spinlocks = numbers(&server, "dm_os_spinlock_stats", &SPINLOCK_COLUMNS);
         assert!(spinlocks["LOCK_HASH"].iter().all(|value| *value > 0), "earlier counts stand before the burst");
-        server.pass(Duration::from_secs(60));
+        server.pass(Duration::from_mins(1));
         assert_eq!(numbers(&server, "dm_os_spinlock_stats", &SPINLOCK_COLUMNS), spinlocks);
         server.start("s", "sqlserver.error_reported", "package0.event_counter");
         for _ in 0..2 {
@@ -69,7 +69,7 @@ fn yields_are_99_percent_of_the_waits_that_are_not_idle() {
     // What grows with the uptime alone is idle.
     let idle: Vec<String> = {
         let between = numbers(&server, "dm_os_wait_stats", &columns);
-        server.pass(Duration::from_secs(36_000));
+        server.pass(Duration::from_hours(10));
         grown(&between, &numbers(&server, "dm_os_wait_stats", &columns)).into_keys().collect()
     };
     assert!(idle.contains(&"LAZYWRITER_SLEEP".to_owned()));
@@ -142,6 +142,16 @@ fn steady_goes_on_at_the_same_rate() {
     for (name, row) in PUBLISHED {
         assert_eq!(found[name], row.map(|value| value * 3), "{name}");
     }
+}
+
+#[test]
+fn steady_events_keep_the_rate_for_hours() {
+    let server = Server::with(ServerVersion::V2017, &[], |options| options.pace = Pace::Steady);
+    server.start("s", YIELDS, CALLSTACKS);
+    server.pass(Duration::from_mins(1));
+    assert!(total(&server.slots("s")).abs_diff(6 * 20_647) < 300, "{}", total(&server.slots("s")));
+    server.pass(Duration::from_mins(119));
+    assert!(total(&server.slots("s")).abs_diff(720 * 20_647) < 300, "{}", total(&server.slots("s")));
 }
 
 #[test]

@@ -1,82 +1,26 @@
-//! Owns one simulated instance: its truth, its state behind one lock, and what the SQL engine asks of it.
+//! Owns one simulated instance: its truth, and its state behind one lock.
 
-use crate::model::ServerVersion;
+mod answers;
+pub mod options;
+
 use crate::simulator::clock::Clock;
-use crate::simulator::dbcc::{self, Action, Statistics, TraceFlags};
+use crate::simulator::dbcc::TraceFlags;
+use crate::simulator::events::Engine;
 use crate::simulator::events::callstack::{StackWriter, Symbols};
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::events::running::World;
-use crate::simulator::events::statement::{self, Change, Statement};
-use crate::simulator::events::{Effect, Engine, errors};
 use crate::simulator::faults::{Fault, Switches, SymboliseAt};
 use crate::simulator::host::{Host, Login, SessionContext};
-use crate::simulator::output::{Message, Output};
+use crate::simulator::instance::options::{InstanceError, InstanceOptions};
+use crate::simulator::output::Message;
 use crate::simulator::permissions::{Account, Rights};
-use crate::simulator::sql::tokenizer::Token;
-use crate::simulator::value::{Column, Datum};
 use crate::simulator::versions::VersionData;
-use crate::simulator::views;
 use crate::simulator::workload::counters::Reading;
-use crate::simulator::workload::pace::{Load, Pace};
-use crate::simulator::workload::{Truth, Workload};
-use crate::simulator::{properties, workload};
-use secrecy::{ExposeSecret, SecretString};
+use crate::simulator::workload::pace::Load;
+use crate::simulator::workload::{self, Truth};
+use secrecy::ExposeSecret;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// How an instance is set up.
-#[derive(Debug, Clone)]
-pub struct InstanceOptions {
-    /// Which version.
-    pub version: ServerVersion,
-    /// What it does.
-    pub workload: Workload,
-    /// How it runs.
-    pub pace: Pace,
-    /// Same seed, same server.
-    pub seed: u64,
-    /// What it does otherwise.
-    pub faults: Vec<Fault>,
-    /// Password of `sa`.
-    pub password: SecretString,
-    /// Further logins.
-    pub accounts: Vec<Account>,
-    /// Trace flags of `-T`.
-    pub startup_flags: Vec<u32>,
-    /// What full histograms do.
-    pub overflow: Overflow,
-    /// Number of the instance, from 1; faults can be for one of several.
-    pub number: u32,
-}
-
-impl InstanceOptions {
-    /// Workload `lock-hash`, a burst of ten seconds, no faults.
-    pub fn new(version: ServerVersion, password: SecretString) -> Self {
-        Self {
-            version,
-            workload: Workload::default(),
-            pace: Pace::Burst(std::time::Duration::from_secs(10)),
-            seed: 1,
-            faults: Vec::new(),
-            password,
-            accounts: Vec::new(),
-            startup_flags: Vec::new(),
-            overflow: Overflow::default(),
-            number: 1,
-        }
-    }
-}
-
-/// Why there is no such instance.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InstanceError {
-    /// No data for the version.
-    #[error("the simulated server has no version {version}: use one of {}", VersionData::known())]
-    UnsupportedVersion {
-        /// What was asked for.
-        version: ServerVersion,
-    },
-}
 
 /// A moment on both clocks, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,30 +273,6 @@ impl Instance {
     pub fn reading(&self, state: &State, now: Moment) -> Reading {
         self.world(&state.load, now, None).reading(now.monotonic)
     }
-
-    fn may_run(&self, session: &SessionContext, statement: &Statement) -> bool {
-        let rights = self.rights(&session.login);
-        let coarse = "ALTER ANY EVENT SESSION";
-        let may = |fine: &str| rights.has_or_coarser(fine, coarse);
-        match statement {
-            Statement::Create { .. } => may("CREATE ANY EVENT SESSION"),
-            Statement::Drop { .. } => may("DROP ANY EVENT SESSION"),
-            Statement::Alter { change, .. } => match change {
-                Change::Start => may("ALTER ANY EVENT SESSION ENABLE"),
-                Change::Stop => may("ALTER ANY EVENT SESSION DISABLE"),
-                Change::Add { events, targets, options } => {
-                    (events.is_empty() || may("ALTER ANY EVENT SESSION ADD EVENT"))
-                        && (targets.is_empty() || may("ALTER ANY EVENT SESSION ADD TARGET"))
-                        && (options.is_empty() || may("ALTER ANY EVENT SESSION OPTION"))
-                }
-                Change::Drop { events, targets, options } => {
-                    (events.is_empty() || may("ALTER ANY EVENT SESSION DROP EVENT"))
-                        && (targets.is_empty() || may("ALTER ANY EVENT SESSION DROP TARGET"))
-                        && (options.is_empty() || may("ALTER ANY EVENT SESSION OPTION"))
-                }
-            },
-        }
-    }
 }
 
 /// The next session id that no client has.
@@ -362,136 +282,6 @@ fn free_session_id(state: &State) -> u16 {
         .chain(FIRST_CLIENT_SESSION..after)
         .find(|spid| !state.sessions.contains_key(spid))
         .unwrap_or(FIRST_CLIENT_SESSION)
-}
-
-impl Host for Instance {
-    fn version(&self) -> ServerVersion {
-        self.version.version
-    }
-
-    fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>> {
-        views::columns(self.version.version, schema, name)
-    }
-
-    fn rows(
-        &self,
-        session: &SessionContext,
-        schema: &str,
-        name: &str,
-        arguments: &[Datum],
-    ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
-        self.with_state(|state, now| views::rows(self, state, now, session, schema, name, arguments))
-    }
-
-    fn server_property(&self, name: &str) -> Datum {
-        properties::server_property(self, name)
-    }
-
-    fn version_text(&self) -> String {
-        properties::version_text(self.version)
-    }
-
-    fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool> {
-        self.rights(&session.login).has(permission)
-    }
-
-    fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool> {
-        self.rights(&session.login).is_role_member(role)
-    }
-
-    fn databases(&self) -> Vec<(i32, String)> {
-        views::databases::DATABASES.iter().map(|database| (database.id, database.name.to_owned())).collect()
-    }
-
-    fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
-        let parsed = statement::parse(statement).map_err(|message| vec![message])?;
-        if !self.may_run(session, &parsed) {
-            return Err(vec![errors::no_permission()]);
-        }
-        let mut state = self.lock();
-        let now = self.now();
-        let refuse = self.switches.drop_last_event_refused;
-        let effect = self
-            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, refuse))
-            .map_err(|message| vec![message])?;
-        if effect == Effect::Started {
-            state.load.session_started(now.monotonic);
-        }
-        Ok(())
-    }
-
-    fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>> {
-        let command = dbcc::parse(statement).map_err(|message| vec![message])?;
-        let rights = self.rights(&session.login);
-        let mut state = self.lock();
-        let now = self.now();
-        self.on_engine(&mut state, now, |_, _| ());
-        let mut output = Vec::new();
-        match &command.action {
-            Action::TraceFlags { on, flags, global } => {
-                if !rights.is_sysadmin() {
-                    let name = if *on { "TRACEON" } else { "TRACEOFF" };
-                    return Err(vec![dbcc::not_permitted(&session.login, name)]);
-                }
-                dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
-            }
-            Action::TraceStatus { flags, global } => {
-                output.extend(dbcc::trace_status(&state.flags, session, flags, *global));
-            }
-            Action::Clear(of) => {
-                if rights.has("ALTER SERVER STATE") != Some(true) {
-                    return Err(vec![errors::no_permission()]);
-                }
-                let reading = Some(self.reading(&state, now));
-                match of {
-                    Statistics::Waits => state.cleared.waits = reading,
-                    Statistics::Latches => state.cleared.latches = reading,
-                    Statistics::Spinlocks => state.cleared.spinlocks = reading,
-                }
-            }
-        }
-        if !command.quiet {
-            output.push(dbcc::completed());
-        }
-        Ok(output)
-    }
-
-    fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
-        let mut state = self.lock();
-        let (holder, count) = state.locks.entry(resource.to_owned()).or_insert((session.spid, 0));
-        if *holder != session.spid {
-            return -1;
-        }
-        *count += 1;
-        0
-    }
-
-    fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
-        let mut state = self.lock();
-        match state.locks.get_mut(resource) {
-            Some((holder, count)) if *holder == session.spid => {
-                *count = count.saturating_sub(1);
-                if *count == 0 {
-                    state.locks.remove(resource);
-                }
-                0
-            }
-            _ => -999,
-        }
-    }
-
-    fn utc_micros(&self) -> i64 {
-        self.clock.utc_micros()
-    }
-
-    fn end_session(&self, session: &SessionContext) {
-        let mut state = self.lock();
-        let now = self.now();
-        self.on_engine(&mut state, now, |_, _| ());
-        state.flags.end_session(session.spid);
-        state.locks.retain(|_, (holder, _)| *holder != session.spid);
-        state.sessions.remove(&session.spid);
-    }
 }
 
 /// Microseconds the server has been up.
