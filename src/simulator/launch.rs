@@ -5,7 +5,8 @@ use crate::simulator::clock::{Clock, MachineClock};
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::faults::{Fault, FaultError};
 use crate::simulator::host::{Backend, Host, Login, Session};
-use crate::simulator::instance::{Instance, InstanceError, InstanceOptions};
+use crate::simulator::instance::Instance;
+use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::server::{Server, ServerOptions, TlsMode, start};
 use crate::simulator::sql::SqlSession;
@@ -138,9 +139,9 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         options.clock,
     )?;
     let server_options = ServerOptions {
-        listen: options.listen,
         tls: if options.tls { TlsMode::On } else { TlsMode::Off },
         hooks: options.hooks,
+        ..ServerOptions::new(options.listen)
     };
     let server = start(server_options, Arc::new(Front { instance }))
         .await

@@ -97,7 +97,6 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("dm_os_waiting_tasks", Access::State, sessions::waiting_tasks),
     ("dm_exec_requests", Access::Public, sessions::requests),
     ("dm_exec_sessions", Access::Public, sessions::sessions),
-    ("dm_exec_session_wait_stats", Access::State, sessions::wait_stats),
     ("dm_exec_connections", Access::State, sessions::connections),
     ("dm_xe_packages", Access::State, event_objects::packages),
     ("dm_xe_objects", Access::State, event_objects::objects),

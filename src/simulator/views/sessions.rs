@@ -130,27 +130,6 @@ pub fn requests(source: Source<'_>) -> Vec<Record> {
     rows.collect()
 }
 
-/// sys.dm_exec_session_wait_stats: the yields of the workload, shared evenly by its connections. Clients' own sessions never
-/// wait here (assumed: their statements are short).
-pub fn wait_stats(source: Source<'_>) -> Vec<Record> {
-    const SHARED: &str = "SOS_SCHEDULER_YIELD";
-    let truth = source.instance.truth();
-    let reading = source.reading();
-    let Some(wait) = truth.counters.waits.iter().find(|wait| wait.name == SHARED) else { return Vec::new() };
-    let connections = u64::from(truth.connections).max(1);
-    let share = |total: u64| total / connections;
-    let of_session = |index: u16| {
-        Record::new()
-            .with("session_id", i64::from(FIRST_WORKLOAD_SESSION + index))
-            .with("wait_type", wait.name)
-            .with("waiting_tasks_count", share(wait.waits.at(reading)))
-            .with("wait_time_ms", share(wait.wait_ms.at(reading)))
-            .with("max_wait_time_ms", wait.max_ms)
-            .with("signal_wait_time_ms", share(wait.signal_ms.at(reading)))
-    };
-    (0..truth.connections).map(of_session).collect()
-}
-
 /// sys.dm_exec_connections.
 pub fn connections(source: Source<'_>) -> Vec<Record> {
     let rows = seen(source).into_iter().map(|session| {
