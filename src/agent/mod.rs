@@ -198,6 +198,7 @@ fn finish(
         trace_flags: restored.trace_flags,
         modules: plan.modules.clone(),
         problems: plan.problems.iter().cloned().chain(gathered.problems).collect(),
+        ..Evidence::default()
     };
     Ok(Outcome {
         evidence,

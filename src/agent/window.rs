@@ -226,14 +226,15 @@ impl Window {
                 event: Some(self.scenario.session.event.clone()),
                 wait_type: Some(self.scenario.session.wait_type.clone()),
             },
+            bucket: Some("callstack".to_owned()),
+            filter_keys: vec![self.plan.wait_type_key],
             slots_requested: Some(self.plan.slots),
             dropped_events: unsigned("dropped_event_count"),
             dropped_buffers: unsigned("dropped_buffer_count"),
             buffer_bytes: unsigned("regular_buffer_size"),
             event_cap: Some(self.plan.max_events),
             live: true,
-            target: None,
-            pasted: Vec::new(),
+            ..SessionEvidence::default()
         };
         if table.rows.is_empty() {
             // The session is gone: another matter than a session without events (field report L-05).

@@ -38,6 +38,7 @@ fn session(name: &str) -> SessionEvidence {
         live: true,
         target: None,
         pasted: vec![],
+        ..SessionEvidence::default()
     }
 }
 
@@ -97,6 +98,8 @@ fn whole_bundle() -> Bundle {
             base: Address(0x7FFC_22DB_0000),
             file_version: Some("2019.150.4198.2".to_owned()),
         }],
+        map_names: [(156, "LOCK_HASH".to_owned())].into(),
+        other_event_sessions: vec!["someone's session".to_owned()],
         problems: vec![Problem::new("window_mismatch", Severity::Warning, "They differ.").with_hint("Take another.")],
     };
     let statement = |n, error: Option<u32>| StatementRecord {

@@ -5,7 +5,7 @@ use crate::cli::commands::capture::embedded_sessions;
 use crate::cli::conclude::analyse;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
-use crate::model::{EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, Severity, UtcMicros, Window};
+use crate::model::{Evidence, Problem, ServerIdentity, SessionEvidence, Severity, UtcMicros, Window};
 use crate::parse::{input, target};
 use crate::store::bundle;
 use std::io::Read as _;
@@ -86,18 +86,7 @@ fn add_file(evidence: &mut Evidence, path: &Path, bytes: &[u8]) -> Result<(), Fa
 }
 
 fn offline_session(name: &str) -> SessionEvidence {
-    SessionEvidence {
-        name: name.to_owned(),
-        context: EventContext::default(),
-        slots_requested: None,
-        dropped_events: None,
-        dropped_buffers: None,
-        buffer_bytes: None,
-        event_cap: None,
-        live: false,
-        target: None,
-        pasted: Vec::new(),
-    }
+    SessionEvidence { name: name.to_owned(), ..SessionEvidence::default() }
 }
 
 /// A bundle's evidence, its targets parsed again from the bytes as received.

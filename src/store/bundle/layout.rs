@@ -40,6 +40,10 @@ pub(super) struct Assembly {
     pub(super) targets: Vec<TargetOf>,
     #[serde(default)]
     pub(super) trace_flags: Vec<TraceFlagUse>,
+    #[serde(default)]
+    pub(super) map_names: BTreeMap<u64, String>,
+    #[serde(default)]
+    pub(super) other_event_sessions: Vec<String>,
     /// When the tables under `snapshots/before` were taken.
     pub(super) before_at: Option<UtcMicros>,
     /// When the tables under `snapshots/after` were taken.

@@ -68,6 +68,8 @@ fn unpack(reader: impl Read + Seek, limits: Limits) -> Result<Bundle, StoreError
         samples: members.json(SAMPLES),
         trace_flags: assembly.trace_flags,
         modules: members.json(MODULES),
+        map_names: assembly.map_names,
+        other_event_sessions: assembly.other_event_sessions,
         problems: members.json(PROBLEMS),
     };
     let mut bundle = Bundle {
@@ -246,6 +248,7 @@ fn session_of(member: String) -> SessionEvidence {
         live: false,
         target: None,
         pasted: Vec::new(),
+        ..SessionEvidence::default()
     }
 }
 

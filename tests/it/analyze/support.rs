@@ -125,7 +125,7 @@ pub(crate) fn session(context: EventContext, slots: Vec<(u64, Stack)>) -> Sessio
             annotation: None,
             problems: Vec::new(),
         }),
-        pasted: Vec::new(),
+        ..SessionEvidence::default()
     }
 }
 
@@ -142,6 +142,7 @@ pub(crate) fn pasted(context: EventContext, stacks: Vec<(u64, Stack)>) -> Sessio
         live: false,
         target: None,
         pasted: stacks.into_iter().map(|(count, stack)| CountedStack { count, stack }).collect(),
+        ..SessionEvidence::default()
     }
 }
 
