@@ -96,8 +96,6 @@ fn assembly(bundle: &Bundle) -> Assembly {
         trace_flags: evidence.trace_flags.clone(),
         map_names: evidence.map_names.clone(),
         other_event_sessions: evidence.other_event_sessions.clone(),
-        map_names: evidence.map_names.clone(),
-        other_event_sessions: evidence.other_event_sessions.clone(),
         before_at: taken_at(&evidence.before),
         after_at: taken_at(&evidence.after),
     }
