@@ -147,6 +147,12 @@ impl Binder<'_> {
                 sql_type = operand.sql_type;
                 untyped = false;
             }
+            if matches!(sql_type, SqlType::Decimal { .. }) {
+                operand = as_decimal_literal(operand);
+            } else if bound.is_empty() && matches!(operand.sql_type, SqlType::Decimal { .. }) {
+                first = as_decimal_literal(first);
+                sql_type = first.sql_type;
+            }
             sql_type = result_type(*operator, sql_type, operand.sql_type)?;
             nullable |= operand.nullable;
             if operand.collation == Collation::CaseSensitive {
@@ -229,6 +235,13 @@ fn case_answers(answers: Vec<Expr>, otherwise: Option<Expr>) -> Result<CaseAnswe
     let answers = answers.into_iter().map(|answer| coerce(answer, sql_type)).collect::<Result<_, _>>()?;
     let otherwise = otherwise.map(|otherwise| coerce(otherwise, sql_type)).transpose()?.map(Box::new);
     Ok((answers, otherwise, sql_type, nullable))
+}
+
+/// Beside a decimal an integer literal is a decimal of just its digits.
+fn as_decimal_literal(value: Expr) -> Expr {
+    let ExprKind::Literal(Datum::Int(number)) = value.kind else { return value };
+    let (precision, scale) = decimal::literal_size(i128::from(number), 0);
+    Expr::literal(Datum::Decimal(i128::from(number)), SqlType::Decimal { precision, scale })
 }
 
 /// The minus of a literal belongs to the literal.
