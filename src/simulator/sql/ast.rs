@@ -16,21 +16,39 @@ pub(super) struct Statement {
 pub(super) enum StatementKind {
     Select(Query),
     Declare(Vec<Declaration>),
-    SetVariable { name: String, value: Expr },
+    SetVariable {
+        name: String,
+        value: Expr,
+    },
     /// A SET option that changes nothing here.
     SetOption,
     Use(String),
     Print(Expr),
-    If { condition: Condition, then: Box<Statement>, otherwise: Option<Box<Statement>> },
-    While { condition: Condition, body: Box<Statement> },
+    If {
+        condition: Condition,
+        then: Box<Statement>,
+        otherwise: Option<Box<Statement>>,
+    },
+    While {
+        condition: Condition,
+        body: Box<Statement>,
+    },
     Break,
     Continue,
     Block(Vec<Statement>),
-    Try { body: Vec<Statement>, handler: Vec<Statement> },
+    Try {
+        body: Vec<Statement>,
+        handler: Vec<Statement>,
+    },
     Begin,
     Commit,
     Rollback,
-    RaiseError { message: Expr, severity: Expr, state: Expr, arguments: Vec<Expr> },
+    RaiseError {
+        message: Expr,
+        severity: Expr,
+        state: Expr,
+        arguments: Vec<Expr>,
+    },
     Throw(Option<Throw>),
     WaitFor(Expr),
     Return(Option<Expr>),
@@ -57,8 +75,8 @@ pub(super) struct Declaration {
 /// A procedure call.
 #[derive(Debug)]
 pub(super) struct Execute {
-    /// Name without database and schema, as written.
-    pub(super) procedure: String,
+    /// The parts of its name.
+    pub(super) procedure: Vec<String>,
     /// The variable that takes the return value.
     pub(super) result: Option<String>,
     pub(super) arguments: Vec<Argument>,
@@ -183,25 +201,55 @@ pub(super) enum Comparison {
 #[derive(Debug)]
 pub(super) enum Expr {
     Null,
-    Text { value: String, national: bool },
+    Text {
+        value: String,
+        national: bool,
+    },
     /// As written.
     Number(String),
     Variable(String),
-    Column { parts: Vec<String>, line: u32 },
+    Column {
+        parts: Vec<String>,
+        line: u32,
+    },
     /// Operators of one precedence, from left to right.
-    Chain { first: Box<Expr>, steps: Vec<(Arithmetic, Expr)> },
+    Chain {
+        first: Box<Expr>,
+        steps: Vec<(Arithmetic, Expr)>,
+    },
     Negate(Box<Expr>),
     BitNot(Box<Expr>),
-    Call { function: &'static Function, arguments: Vec<Expr> },
+    Call {
+        function: &'static Function,
+        arguments: Vec<Expr>,
+    },
     Aggregate(Box<AggregateCall>),
-    RowNumber { partition_by: Vec<Expr>, order_by: Vec<OrderItem> },
-    SimpleCase { operand: Box<Expr>, branches: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
-    SearchedCase { branches: Vec<(Condition, Expr)>, otherwise: Option<Box<Expr>> },
+    RowNumber {
+        partition_by: Vec<Expr>,
+        order_by: Vec<OrderItem>,
+    },
+    SimpleCase {
+        operand: Box<Expr>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    SearchedCase {
+        branches: Vec<(Condition, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     Coalesce(Vec<Expr>),
     NullIf(Box<Expr>, Box<Expr>),
     IsNull(Box<Expr>, Box<Expr>),
-    Convert { value: Box<Expr>, to: SqlType, style: Option<Box<Expr>>, lenient: bool },
-    Collate { value: Box<Expr>, case_sensitive: bool },
+    Convert {
+        value: Box<Expr>,
+        to: SqlType,
+        style: Option<Box<Expr>>,
+        lenient: bool,
+    },
+    Collate {
+        value: Box<Expr>,
+        case_sensitive: bool,
+    },
     Subquery(Box<Query>),
 }
 

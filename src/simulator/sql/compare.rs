@@ -30,9 +30,9 @@ pub(super) fn order(left: &Datum, right: &Datum, collation: Collation) -> Orderi
         (Datum::Variant(left_type, left), Datum::Variant(right_type, right)) if left_type == right_type => {
             order(left, right, collation)
         }
-        (Datum::Variant(_, left), Datum::Variant(_, right)) => kind(left).cmp(&kind(right)).then_with(|| {
-            if kind(left) == kind(right) { order(left, right, collation) } else { Ordering::Equal }
-        }),
+        (Datum::Variant(_, left), Datum::Variant(_, right)) => kind(left)
+            .cmp(&kind(right))
+            .then_with(|| if kind(left) == kind(right) { order(left, right, collation) } else { Ordering::Equal }),
         _ => kind(left).cmp(&kind(right)),
     }
 }
@@ -64,11 +64,7 @@ fn order_text(left: &str, right: &str, collation: Collation) -> Ordering {
 /// Punctuation before digits before letters, without case.
 fn weight(c: char) -> (u8, char) {
     let folded = fold(c);
-    let class = if folded.is_alphabetic() {
-        2
-    } else {
-        u8::from(folded.is_numeric())
-    };
+    let class = if folded.is_alphabetic() { 2 } else { u8::from(folded.is_numeric()) };
     (class, folded)
 }
 
@@ -150,18 +146,12 @@ fn pieces(pattern: &str, escape: Option<char>) -> Vec<Piece> {
             '_' => Piece::One,
             '[' => {
                 let negated = rest.next_if_eq(&'^').is_some();
-                let mut members = Vec::new();
                 let mut ranges = Vec::new();
                 while let Some(member) = rest.next() {
-                    if member == ']' && !members.is_empty() {
-                        break;
-                    }
                     if member == ']' {
-                        // An empty set matches nothing.
                         break;
                     }
                     let member = if Some(member) == escape { rest.next().unwrap_or(member) } else { member };
-                    members.push(member);
                     let mut high = member;
                     if rest.peek() == Some(&'-') {
                         let mut ahead = rest.clone();

@@ -19,23 +19,48 @@ pub(super) struct Expr {
 pub(super) enum ExprKind {
     Literal(Datum),
     /// A column of the `source`-th table of the query `depth` levels out.
-    Column { depth: usize, source: usize, column: usize },
+    Column {
+        depth: usize,
+        source: usize,
+        column: usize,
+    },
     /// The aggregate's place in its query's list.
     Aggregate(usize),
     /// The ROW_NUMBER's place in its query's list.
     RowNumber(usize),
     Variable(String),
-    Chain { first: Box<Expr>, steps: Vec<ChainStep> },
+    Chain {
+        first: Box<Expr>,
+        steps: Vec<ChainStep>,
+    },
     Negate(Box<Expr>),
     BitNot(Box<Expr>),
-    Call { function: &'static Function, arguments: Vec<Expr> },
+    Call {
+        function: &'static Function,
+        arguments: Vec<Expr>,
+    },
     /// Operand and tests have one type.
-    SimpleCase { operand: Box<Expr>, branches: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
-    SearchedCase { branches: Vec<(Condition, Expr)>, otherwise: Option<Box<Expr>> },
+    SimpleCase {
+        operand: Box<Expr>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    SearchedCase {
+        branches: Vec<(Condition, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     Coalesce(Vec<Expr>),
     /// `other` and the value brought to `compared_as` are compared; the answer is the value as it is.
-    NullIf { value: Box<Expr>, other: Box<Expr>, compared_as: SqlType },
-    Convert { value: Box<Expr>, style: Option<Box<Expr>>, lenient: bool },
+    NullIf {
+        value: Box<Expr>,
+        other: Box<Expr>,
+        compared_as: SqlType,
+    },
+    Convert {
+        value: Box<Expr>,
+        style: Option<Box<Expr>>,
+        lenient: bool,
+    },
     Subquery(Box<QueryPlan>),
 }
 
@@ -52,12 +77,35 @@ pub(super) enum Condition {
     And(Vec<Condition>),
     Or(Vec<Condition>),
     Not(Box<Condition>),
-    Compare { operator: Comparison, left: Expr, right: Expr, collation: Collation },
-    Between { value: Expr, low: Expr, high: Expr, collation: Collation },
-    Like { value: Expr, pattern: Expr, escape: Option<Expr>, collation: Collation },
-    InList { value: Expr, list: Vec<Expr>, collation: Collation },
+    Compare {
+        operator: Comparison,
+        left: Expr,
+        right: Expr,
+        collation: Collation,
+    },
+    Between {
+        value: Expr,
+        low: Expr,
+        high: Expr,
+        collation: Collation,
+    },
+    Like {
+        value: Expr,
+        pattern: Expr,
+        escape: Option<Expr>,
+        collation: Collation,
+    },
+    InList {
+        value: Expr,
+        list: Vec<Expr>,
+        collation: Collation,
+    },
     /// The query's only column is brought to the value's type.
-    InQuery { value: Expr, query: Box<QueryPlan>, collation: Collation },
+    InQuery {
+        value: Expr,
+        query: Box<QueryPlan>,
+        collation: Collation,
+    },
     IsNull(Expr),
     Exists(Box<QueryPlan>),
 }
@@ -274,7 +322,11 @@ impl Condition {
     pub(super) fn walk(&self, visit: &mut dyn FnMut(&Expr) -> bool) -> bool {
         match self {
             Self::And(parts) | Self::Or(parts) => {
-                parts.iter().fold(true, |plain, part| part.walk(visit) && plain)
+                let mut plain = true;
+                for part in parts {
+                    plain &= part.walk(visit);
+                }
+                plain
             }
             Self::Not(inner) => inner.walk(visit),
             Self::Compare { left, right, .. } => walk_all(&[left, right], visit),

@@ -63,9 +63,9 @@ impl Compiler {
     }
 
     fn set_target(&mut self, at: usize, to: usize) {
-        match self.instructions.get_mut(at).map(|instruction| &mut instruction.action) {
-            Some(Action::Jump(target) | Action::JumpUnless(_, target)) => *target = to,
-            _ => {}
+        let action = self.instructions.get_mut(at).map(|instruction| &mut instruction.action);
+        if let Some(Action::Jump(target) | Action::JumpUnless(_, target)) = action {
+            *target = to;
         }
     }
 

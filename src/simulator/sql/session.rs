@@ -15,9 +15,12 @@ use crate::simulator::value::{Datum, SqlType};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Instructions one request may run: a bound for WHILE.
-const MAX_INSTRUCTIONS: u32 = 1_000_000;
+const MAX_INSTRUCTIONS: u32 = 200_000;
+/// After so many instructions without an answer the caller gets a chance to look for an attention.
+const INSTRUCTIONS_AT_A_STRETCH: u32 = 1000;
 /// Nesting of dynamic SQL, as in SQL Server (error 217).
 const MAX_FRAMES: usize = 32;
 
@@ -96,8 +99,7 @@ impl SqlSession {
         procedure: Option<String>,
     ) -> Result<(), Failure> {
         if self.frames.len() >= MAX_FRAMES {
-            let text =
-                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
+            let text = "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
             return Err(error(217, 16, 1, text).into());
         }
         let statements = parse_batch(sql, self.host.version(), variables.names())
@@ -124,7 +126,7 @@ impl SqlSession {
         self.send(if self.is_call { Output::Done } else { Output::ReturnStatus(status) });
     }
 
-    pub(super) fn wait(&mut self, delay: std::time::Duration) {
+    pub(super) fn wait(&mut self, delay: Duration) {
         self.outbox.push_back(Step::Wait(delay));
     }
 
@@ -369,6 +371,12 @@ impl Session for SqlSession {
                 return owed.then_some(Step::Output(Output::ReturnStatus(self.return_status)));
             }
             self.run_instruction();
+            if self.instructions_run.is_multiple_of(INSTRUCTIONS_AT_A_STRETCH)
+                && self.outbox.is_empty()
+                && !self.frames.is_empty()
+            {
+                return Some(Step::Wait(Duration::ZERO));
+            }
         }
     }
 

@@ -96,8 +96,7 @@ impl SqlSession {
         let databases = self.host.databases();
         let found = databases.into_iter().find(|(_, known)| known.to_lowercase() == name.to_lowercase());
         let Some((_, known)) = found else {
-            let text =
-                format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
+            let text = format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
             return Err(error(911, 16, 1, text).into());
         };
         self.context.database.clone_from(&known);
@@ -153,14 +152,8 @@ impl SqlSession {
 
     fn thrown(&self, throw: Option<&Throw>) -> Failure {
         let Some(throw) = throw else {
-            return match self.caught() {
-                Some(caught) => Failure::new(caught.message.clone(), Reach::Batch),
-                None => {
-                    let text = "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the \
-                                THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
-                    Failure::new(error(10704, 15, 1, text), Reach::Batch)
-                }
-            };
+            let rethrown = self.caught().map_or_else(nothing_to_rethrow, |caught| caught.message.clone());
+            return Failure::new(rethrown, Reach::Batch);
         };
         match self.thrown_message(throw) {
             Ok(message) => Failure::new(message, Reach::Batch),
@@ -197,13 +190,22 @@ impl SqlSession {
     }
 }
 
+fn nothing_to_rethrow() -> Message {
+    let text = "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside \
+                a CATCH block, or add error parameters to the THROW statement.";
+    error(10704, 15, 1, text)
+}
+
 /// `hh:mm[:ss[.fff]]`, less than 24 hours.
 fn parse_delay(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let numbers: Vec<u64> = whole
-        .split(':')
-        .map(|part| if part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit()) { part.parse().ok() } else { None })
-        .collect::<Option<_>>()?;
+    let numbers: Vec<u64> =
+        whole
+            .split(':')
+            .map(|part| {
+                if part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit()) { part.parse().ok() } else { None }
+            })
+            .collect::<Option<_>>()?;
     let (hours, minutes, seconds) = match numbers.as_slice() {
         [hours, minutes] => (*hours, *minutes, 0),
         [hours, minutes, seconds] => (*hours, *minutes, *seconds),
@@ -228,10 +230,9 @@ fn filled_in(format: &str, values: &[String]) -> String {
             continue;
         }
         match rest.next() {
-            Some('%') => filled.push('%'),
             Some('s' | 'd' | 'i' | 'u') => filled.push_str(values.next().map_or("(null)", String::as_str)),
+            Some('%') | None => filled.push('%'),
             Some(other) => filled.extend(['%', other]),
-            None => filled.push('%'),
         }
     }
     filled
@@ -253,7 +254,7 @@ mod tests {
     #[test]
     fn delays_are_hours_minutes_seconds() {
         assert_eq!(parse_delay("00:00:01.250"), Some(Duration::from_millis(1250)));
-        assert_eq!(parse_delay("01:02"), Some(Duration::from_secs(3720)));
+        assert_eq!(parse_delay("01:02"), Some(Duration::from_mins(62)));
         for wrong in ["", "1", "24:00:00", "00:60", "00:00:01.2345", "a:b", "-1:00"] {
             assert_eq!(parse_delay(wrong), None, "{wrong}");
         }

@@ -17,16 +17,28 @@ fn check(table: &[(&str, &str)]) {
 fn statements_need_no_semicolons_between_them() {
     check(&[
         ("SELECT 1 SELECT 2; SELECT 3;;", "1\n2\n3"),
-        ("SET NOCOUNT ON SELECT 1 SET LOCK_TIMEOUT -1 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED SELECT 2", "1\n2"),
-        ("SET QUOTED_IDENTIFIER, ANSI_NULLS ON; SET TEXTSIZE 2147483647 SET DEADLOCK_PRIORITY LOW SET LANGUAGE us_english SET DATEFORMAT ymd", ""),
+        (
+            "SET NOCOUNT ON SELECT 1 SET LOCK_TIMEOUT -1 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED SELECT 2",
+            "1\n2",
+        ),
+        (
+            "SET QUOTED_IDENTIFIER, ANSI_NULLS ON; SET TEXTSIZE 2147483647 SET DEADLOCK_PRIORITY LOW SET LANGUAGE us_english SET DATEFORMAT ymd",
+            "",
+        ),
         ("SET CONTEXT_INFO 0x01 SET ROWCOUNT 0 SET IMPLICIT_TRANSACTIONS OFF SET XACT_ABORT ON SELECT 1", "1"),
         ("DECLARE @a int = 2, @b AS nvarchar(10) = N'x'; SET @a += 3; SELECT @a, @b, @A * 2", "5|x|10"),
         ("DECLARE @t bigint SELECT @t = SUM(size) FROM sys.dm_files SELECT @t", "100"),
-        ("DECLARE @s nvarchar(max) = N''; SELECT @s = @s + CAST(size AS nvarchar(10)) + N',' FROM sys.dm_files ORDER BY size DESC; PRINT @s", "0: 10,20,30,40,"),
+        (
+            "DECLARE @s nvarchar(max) = N''; SELECT @s = @s + CAST(size AS nvarchar(10)) + N',' FROM sys.dm_files ORDER BY size DESC; PRINT @s",
+            "0: 10,20,30,40,",
+        ),
         ("DECLARE @x varchar(2) = 'abc' SELECT @x", "ab"),
         ("PRINT 'a' + 'b' PRINT 1", "0: ab\n0: 1"),
         ("USE Shop SELECT DB_NAME() USE [master]", "database Shop\nShop\ndatabase master"),
-        ("BEGIN TRAN t SELECT @@TRANCOUNT BEGIN TRANSACTION COMMIT SELECT @@TRANCOUNT ROLLBACK TRAN SELECT @@TRANCOUNT", "1\n1\n0"),
+        (
+            "BEGIN TRAN t SELECT @@TRANCOUNT BEGIN TRANSACTION COMMIT SELECT @@TRANCOUNT ROLLBACK TRAN SELECT @@TRANCOUNT",
+            "1\n1\n0",
+        ),
         ("SELECT size FROM sys.dm_files WHERE size < 30 SELECT @@ROWCOUNT", "10\n20\n2"),
         ("SELECT 1 RETURN SELECT 2", "1"),
         ("", ""),
@@ -38,8 +50,14 @@ fn statements_need_no_semicolons_between_them() {
 fn flow_of_control() {
     check(&[
         ("IF 1 = 1 SELECT 'a' ELSE SELECT 'b'", "a"),
-        ("IF NULL = 1 SELECT 'a'; ELSE IF EXISTS (SELECT 1 FROM sys.dm_files) BEGIN SELECT 'b' SELECT 'c' END ELSE SELECT 'd' SELECT 'e'", "b\nc\ne"),
-        ("DECLARE @i int = 0 WHILE @i < 5 BEGIN SET @i = @i + 1 IF @i = 2 CONTINUE IF @i = 4 BREAK PRINT @i END SELECT @i", "0: 1\n0: 3\n4"),
+        (
+            "IF NULL = 1 SELECT 'a'; ELSE IF EXISTS (SELECT 1 FROM sys.dm_files) BEGIN SELECT 'b' SELECT 'c' END ELSE SELECT 'd' SELECT 'e'",
+            "b\nc\ne",
+        ),
+        (
+            "DECLARE @i int = 0 WHILE @i < 5 BEGIN SET @i = @i + 1 IF @i = 2 CONTINUE IF @i = 4 BREAK PRINT @i END SELECT @i",
+            "0: 1\n0: 3\n4",
+        ),
         ("WAITFOR DELAY '00:00:01.5' SELECT 1", "wait 1.5s\n1"),
         ("RAISERROR('hello %s, %d', 10, 1, N'you', 5) WITH NOWAIT", "50000: hello you, 5"),
         ("WHILE 1 = 1 SET NOCOUNT ON", "50000: The simulated server ended a batch that ran too many statements."),
@@ -51,7 +69,10 @@ fn an_error_ends_the_statement_or_the_batch() {
     check(&[
         ("SELECT 1 / 0 SELECT 2", "8134: Divide by zero error encountered.\n2"),
         ("RAISERROR('no', 16, 1) SELECT @@ERROR SELECT @@ERROR", "50000: no\n50000\n0"),
-        ("SELECT CAST('x' AS int) SELECT 2", "245: Conversion failed when converting the varchar value 'x' to data type int."),
+        (
+            "SELECT CAST('x' AS int) SELECT 2",
+            "245: Conversion failed when converting the varchar value 'x' to data type int.",
+        ),
         ("SELECT 1 FROM sys.nothing SELECT 2", "208: Invalid object name 'sys.nothing'."),
         ("SELECT 1 SELECT x FROM sys.dm_files SELECT 2", "1\n207: Invalid column name 'x'."),
         ("SELECT 1; THROW 50001, 'no', 1; SELECT 2", "1\n50001: no"),
@@ -63,13 +84,28 @@ fn an_error_ends_the_statement_or_the_batch() {
 #[test]
 fn catch_sees_errors() {
     check(&[
-        ("BEGIN TRY SELECT 1 / 0 SELECT 2 END TRY BEGIN CATCH SELECT ERROR_NUMBER(), ERROR_SEVERITY(), ERROR_LINE(), ERROR_MESSAGE() END CATCH SELECT ERROR_NUMBER()", "8134|16|1|Divide by zero error encountered.\nNULL"),
+        (
+            "BEGIN TRY SELECT 1 / 0 SELECT 2 END TRY BEGIN CATCH SELECT ERROR_NUMBER(), ERROR_SEVERITY(), ERROR_LINE(), ERROR_MESSAGE() END CATCH SELECT ERROR_NUMBER()",
+            "8134|16|1|Divide by zero error encountered.\nNULL",
+        ),
         ("BEGIN TRY SELECT CAST('x' AS int) END TRY BEGIN CATCH SELECT ERROR_NUMBER() END CATCH SELECT 2", "245\n2"),
-        ("BEGIN TRY BEGIN TRY RAISERROR('in', 16, 1) END TRY BEGIN CATCH THROW END CATCH END TRY BEGIN CATCH SELECT ERROR_MESSAGE() END CATCH", "in"),
-        ("BEGIN TRY SELECT 1 FROM sys.nothing END TRY BEGIN CATCH SELECT 'caught' END CATCH", "208: Invalid object name 'sys.nothing'."),
-        ("BEGIN TRY EXEC('SELECT 1 FROM sys.nothing') END TRY BEGIN CATCH SELECT 'caught', ERROR_NUMBER() END CATCH", "caught|208"),
+        (
+            "BEGIN TRY BEGIN TRY RAISERROR('in', 16, 1) END TRY BEGIN CATCH THROW END CATCH END TRY BEGIN CATCH SELECT ERROR_MESSAGE() END CATCH",
+            "in",
+        ),
+        (
+            "BEGIN TRY SELECT 1 FROM sys.nothing END TRY BEGIN CATCH SELECT 'caught' END CATCH",
+            "208: Invalid object name 'sys.nothing'.",
+        ),
+        (
+            "BEGIN TRY EXEC('SELECT 1 FROM sys.nothing') END TRY BEGIN CATCH SELECT 'caught', ERROR_NUMBER() END CATCH",
+            "caught|208",
+        ),
         ("BEGIN TRY SELECT 1 END TRY BEGIN CATCH END CATCH SELECT 2", "1\n2"),
-        ("DECLARE @i int = 0 WHILE @i < 3 BEGIN SET @i += 1 BEGIN TRY RAISERROR('x', 16, 1) END TRY BEGIN CATCH CONTINUE END CATCH END SELECT @i, ERROR_NUMBER()", "3|NULL"),
+        (
+            "DECLARE @i int = 0 WHILE @i < 3 BEGIN SET @i += 1 BEGIN TRY RAISERROR('x', 16, 1) END TRY BEGIN CATCH CONTINUE END CATCH END SELECT @i, ERROR_NUMBER()",
+            "3|NULL",
+        ),
     ]);
 }
 
@@ -84,8 +120,14 @@ fn dynamic_sql_has_variables_of_its_own() {
         ("DECLARE @a int EXEC ('SELECT @a')", "137: Must declare the scalar variable \"@a\"."),
         ("EXEC ('USE Shop') SELECT DB_NAME()", "database Shop\ndatabase master\nmaster"),
         ("EXEC ('SELECT 1 FROM sys.nothing SELECT 2') SELECT 3", "208: Invalid object name 'sys.nothing'.\n3"),
-        ("EXEC ('SELECT CAST(''x'' AS int)') SELECT 3", "245: Conversion failed when converting the varchar value 'x' to data type int."),
-        ("DECLARE @q nvarchar(max) = N'EXEC sp_executesql @q, N''@q nvarchar(max)'', @q' EXEC sp_executesql @q, N'@q nvarchar(max)', @q", "217: Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32)."),
+        (
+            "EXEC ('SELECT CAST(''x'' AS int)') SELECT 3",
+            "245: Conversion failed when converting the varchar value 'x' to data type int.",
+        ),
+        (
+            "DECLARE @q nvarchar(max) = N'EXEC sp_executesql @q, N''@q nvarchar(max)'', @q' EXEC sp_executesql @q, N'@q nvarchar(max)', @q",
+            "217: Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
+        ),
     ]);
 }
 
@@ -96,9 +138,16 @@ fn application_locks_answer_by_return_value() {
     let mut session = host.session();
     assert_eq!(describe(&run(&mut session, sql)), "status 0\n0\nstatus -1\n-1\nstatus 0");
     assert_eq!(errors_of(&run(&mut session, "EXEC sp_releaseapplock 'taken', 'Session'")), [1223]);
-    let parameters =
-        vec![Parameter { name: "@n".to_owned(), sql_type: SqlType::NVarChar(Some(20)), value: Datum::Text("taken".to_owned()) }];
-    let steps = call(&mut session, "DECLARE @r int EXEC @r = sp_getapplock @n, N'Exclusive', N'Session', 0 SELECT @r", parameters);
+    let parameters = vec![Parameter {
+        name: "@n".to_owned(),
+        sql_type: SqlType::NVarChar(Some(20)),
+        value: Datum::Text("taken".to_owned()),
+    }];
+    let steps = call(
+        &mut session,
+        "DECLARE @r int EXEC @r = sp_getapplock @n, N'Exclusive', N'Session', 0 SELECT @r",
+        parameters,
+    );
     assert_eq!(describe(&steps), "-1\nstatus 0");
     assert_eq!(*host.log.lock().unwrap(), ["lock free", "lock taken", "release free", "release taken", "lock taken"]);
 }
@@ -139,7 +188,10 @@ fn event_sessions_and_dbcc_get_their_own_tokens() {
 fn a_call_ends_with_its_return_status() {
     let mut session = TestHost::new().session();
     let parameters = || vec![Parameter { name: "@P1".to_owned(), sql_type: SqlType::BigInt, value: Datum::Int(30) }];
-    assert_eq!(describe(&call(&mut session, "SELECT size FROM sys.dm_files WHERE size = @p1", parameters())), "30\nstatus 0");
+    assert_eq!(
+        describe(&call(&mut session, "SELECT size FROM sys.dm_files WHERE size = @p1", parameters())),
+        "30\nstatus 0"
+    );
     assert_eq!(describe(&call(&mut session, "RETURN 5", Vec::new())), "status 5");
     assert_eq!(
         describe(&call(&mut session, "SELECT @P2", parameters())),
@@ -152,7 +204,7 @@ fn steps_come_one_by_one_and_can_be_cancelled() {
     let mut session = TestHost::new().session();
     session.start(Request::Batch("SELECT 1 WAITFOR DELAY '23:00:00' SELECT 2".to_owned()));
     assert!(matches!(session.step(), Some(Step::Output(Output::Rows { .. }))));
-    assert_eq!(session.step(), Some(Step::Wait(Duration::from_secs(23 * 3600))));
+    assert_eq!(session.step(), Some(Step::Wait(Duration::from_hours(23))));
     session.cancel();
     assert_eq!(session.step(), None);
     assert_eq!(describe(&run(&mut session, "SELECT 3")), "3");
@@ -179,7 +231,10 @@ fn the_clock_is_the_host_s() {
 #[test]
 fn what_drivers_ask_first_is_answered() {
     check(&[
-        ("SET ARITHABORT ON;SET CONCAT_NULL_YIELDS_NULL ON;SET ANSI_NULLS ON;SET ANSI_NULL_DFLT_ON ON;SET ANSI_PADDING ON;SET ANSI_WARNINGS ON;SET CURSOR_CLOSE_ON_COMMIT OFF;SET QUOTED_IDENTIFIER ON;SET TEXTSIZE 2147483647;", ""),
+        (
+            "SET ARITHABORT ON;SET CONCAT_NULL_YIELDS_NULL ON;SET ANSI_NULLS ON;SET ANSI_NULL_DFLT_ON ON;SET ANSI_PADDING ON;SET ANSI_WARNINGS ON;SET CURSOR_CLOSE_ON_COMMIT OFF;SET QUOTED_IDENTIFIER ON;SET TEXTSIZE 2147483647;",
+            "",
+        ),
         ("SELECT @@VERSION\r\n", "Microsoft SQL Server 2019"),
         ("SET IMPLICIT_TRANSACTIONS OFF IF @@TRANCOUNT > 0 ROLLBACK", ""),
         ("IF @@TRANCOUNT > 0 COMMIT BEGIN TRANSACTION", ""),

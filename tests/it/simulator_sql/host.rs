@@ -1,6 +1,7 @@
 //! A host with a few small tables.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use xestack::model::ServerVersion;
 use xestack::simulator::host::{Host, Parameter, Request, Session, SessionContext};
 use xestack::simulator::output::{Message, Output, Step};
@@ -40,7 +41,7 @@ impl TestHost {
     }
 
     fn note(&self, text: String) {
-        self.log.lock().unwrap().push(text);
+        self.log.lock().expect("no panic holds it").push(text);
     }
 }
 
@@ -75,14 +76,10 @@ impl Host for TestHost {
                 Column::new("status", SqlType::NVarChar(Some(60))),
                 Column::new("is_online", SqlType::Bit),
             ],
-            "dm_files" => vec![
-                Column::new("database_id", SqlType::SmallInt),
-                Column::new("size", SqlType::BigInt),
-            ],
-            "dm_io_virtual_file_stats" => vec![
-                Column::new("database_id", SqlType::SmallInt),
-                Column::new("num_of_reads", SqlType::BigInt),
-            ],
+            "dm_files" => vec![Column::new("database_id", SqlType::SmallInt), Column::new("size", SqlType::BigInt)],
+            "dm_io_virtual_file_stats" => {
+                vec![Column::new("database_id", SqlType::SmallInt), Column::new("num_of_reads", SqlType::BigInt)]
+            }
             "dm_targets" => vec![
                 Column::new("name", SqlType::NVarChar(Some(60))),
                 Column::new("target_data", SqlType::NVarChar(None)),
@@ -99,9 +96,8 @@ impl Host for TestHost {
         name: &str,
         arguments: &[Datum],
     ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
-        let wait = |name: &str, tasks, wait, signal| {
-            vec![text(name), Datum::Int(tasks), Datum::Int(wait), Datum::Int(signal)]
-        };
+        let wait =
+            |name: &str, tasks, wait, signal| vec![text(name), Datum::Int(tasks), Datum::Int(wait), Datum::Int(signal)];
         Ok(match name.to_ascii_lowercase().as_str() {
             "dm_os_wait_stats" => vec![
                 wait("SOS_SCHEDULER_YIELD", 100, 4000, 3999),
@@ -123,7 +119,10 @@ impl Host for TestHost {
                 vec![Datum::Int(9), Datum::Int(40)],
             ],
             "dm_io_virtual_file_stats" => (1..=2)
-                .filter(|id| matches!(arguments.first(), Some(Datum::Int(wanted)) if wanted == id) || arguments.first() == Some(&Datum::Null))
+                .filter(|id| {
+                    matches!(arguments.first(), Some(Datum::Int(wanted)) if wanted == id)
+                        || arguments.first() == Some(&Datum::Null)
+                })
                 .map(|id| vec![Datum::Int(id), Datum::Int(id * 100)])
                 .collect(),
             "dm_targets" => vec![vec![text("histogram"), text(&"<a/>".repeat(1_000_000))]],
@@ -225,6 +224,8 @@ pub(crate) fn describe(steps: &[Step]) -> String {
             Step::Output(Output::Done) => {}
             Step::Output(Output::Database(name)) => lines.push(format!("database {name}")),
             Step::Output(Output::ReturnStatus(status)) => lines.push(format!("status {status}")),
+            // A pause in which the wire looks for an attention.
+            Step::Wait(Duration::ZERO) => {}
             Step::Wait(delay) => lines.push(format!("wait {delay:?}")),
         }
     }

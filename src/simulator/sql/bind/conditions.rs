@@ -31,8 +31,7 @@ impl Binder<'_> {
                 Condition::Compare { operator: *operator, left, right, collation }
             }
             ast::Condition::Between { value, low, high } => {
-                let (value, low, high) =
-                    (self.expr(value, scope)?, self.expr(low, scope)?, self.expr(high, scope)?);
+                let (value, low, high) = (self.expr(value, scope)?, self.expr(low, scope)?, self.expr(high, scope)?);
                 let sql_type = common_type(&[&value, &low, &high])?;
                 let collation = collation(&[&value, &low, &high]);
                 Condition::Between {

@@ -110,8 +110,7 @@ impl Binder<'_> {
                     let text = format!("Expression type {} is invalid for COLLATE clause.", name(value.sql_type));
                     return Err(error(447, 16, 0, text));
                 }
-                let collation =
-                    if *case_sensitive { Collation::CaseSensitive } else { Collation::CaseInsensitive };
+                let collation = if *case_sensitive { Collation::CaseSensitive } else { Collation::CaseInsensitive };
                 Ok(Expr { collation, ..value })
             }
             ast::Expr::Subquery(query) => {
@@ -283,7 +282,8 @@ fn number(text: &str) -> Result<Expr, Message> {
             Ok(Expr::literal(Datum::Decimal(value), SqlType::Decimal { precision, scale }))
         }
         _ => {
-            let text = format!("The number '{text}' is out of the range for numeric representation (maximum precision 38).");
+            let text =
+                format!("The number '{text}' is out of the range for numeric representation (maximum precision 38).");
             Err(error(1007, 15, 1, text))
         }
     }

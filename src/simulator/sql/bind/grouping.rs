@@ -5,9 +5,7 @@ use super::scope::{Clause, Scope};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{self, AggregateCall};
 use crate::simulator::sql::messages::{error, not_grouped};
-use crate::simulator::sql::plan::{
-    AggregatePlan, Condition, Expr, ExprKind, RowNumberPlan, SortBy, SortKey,
-};
+use crate::simulator::sql::plan::{AggregatePlan, Condition, Expr, ExprKind, RowNumberPlan, SortBy, SortKey};
 use crate::simulator::sql::types::{is_text, text_length, text_type};
 use crate::simulator::value::{Datum, SqlType};
 
@@ -36,7 +34,7 @@ impl Binder<'_> {
             let separator = call.separator.as_ref().map(|separator| binder.expr(separator, scope)).transpose()?;
             Ok((argument, separator, binder.sort_values(&call.order_by, scope)?))
         })?;
-        if argument.as_ref().is_some_and(|argument| holds_subquery(argument)) {
+        if argument.as_ref().is_some_and(holds_subquery) {
             let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
             return Err(error(130, 15, 1, text));
         }
@@ -60,12 +58,7 @@ impl Binder<'_> {
             aggregates.push(plan);
             aggregates.len() - 1
         });
-        Ok(Expr {
-            kind: ExprKind::Aggregate(place),
-            sql_type: result,
-            nullable: !call.function.counts(),
-            collation,
-        })
+        Ok(Expr { kind: ExprKind::Aggregate(place), sql_type: result, nullable: !call.function.counts(), collation })
     }
 
     pub(super) fn row_number(
@@ -78,10 +71,8 @@ impl Binder<'_> {
             let text = "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
             return Err(error(4108, 15, 1, text));
         }
-        let plan = RowNumberPlan {
-            partition_by: self.exprs(partition_by, scope)?,
-            order: self.sort_values(order_by, scope)?,
-        };
+        let plan =
+            RowNumberPlan { partition_by: self.exprs(partition_by, scope)?, order: self.sort_values(order_by, scope)? };
         let mut row_numbers = scope.row_numbers.borrow_mut();
         row_numbers.push(plan);
         Ok(Expr::new(ExprKind::RowNumber(row_numbers.len() - 1), SqlType::BigInt, true))
@@ -110,22 +101,13 @@ fn holds_subquery(expr: &Expr) -> bool {
 }
 
 /// Error 8120 (8121 for HAVING) for a column that is neither grouped nor aggregated.
-pub(super) fn check_grouped(
-    expr: &Expr,
-    keys: &[Expr],
-    scope: &Scope<'_>,
-    place: &str,
-) -> Result<(), Message> {
+pub(super) fn check_grouped(expr: &Expr, keys: &[Expr], scope: &Scope<'_>, place: &str) -> Result<(), Message> {
     let mut wrong = None;
     expr.walk(&mut |part| visit(part, keys, &mut wrong));
     wrong.map_or(Ok(()), |(source, column)| Err(not_grouped(&scope.column_name(source, column), place)))
 }
 
-pub(super) fn check_grouped_condition(
-    condition: &Condition,
-    keys: &[Expr],
-    scope: &Scope<'_>,
-) -> Result<(), Message> {
+pub(super) fn check_grouped_condition(condition: &Condition, keys: &[Expr], scope: &Scope<'_>) -> Result<(), Message> {
     let mut wrong = None;
     condition.walk(&mut |part| visit(part, keys, &mut wrong));
     wrong.map_or(Ok(()), |(source, column)| Err(not_grouped(&scope.column_name(source, column), "HAVING clause")))

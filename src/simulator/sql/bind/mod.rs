@@ -75,8 +75,7 @@ pub(super) fn coerce(value: Expr, to: SqlType) -> Result<Expr, Message> {
     let (from, target) = (family(value.sql_type), family(to));
     let asked_only = match (from, target) {
         (Family::Variant | Family::Xml, _) => from != target,
-        (Family::Time, Family::Integer | Family::Decimal | Family::Float) => true,
-        (Family::Text, Family::Binary) => true,
+        (Family::Time, Family::Integer | Family::Decimal | Family::Float) | (Family::Text, Family::Binary) => true,
         _ => false,
     };
     if asked_only {
@@ -121,8 +120,7 @@ fn comparable(value: Expr, sql_type: SqlType) -> Result<Expr, Message> {
         return Ok(value);
     }
     if family(sql_type) == Family::Xml {
-        let text =
-            "The xml data type cannot be compared or sorted, except when using the IS NULL operator.";
+        let text = "The xml data type cannot be compared or sorted, except when using the IS NULL operator.";
         return Err(error(305, 16, 1, text));
     }
     cast(value, sql_type)

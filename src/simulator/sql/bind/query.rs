@@ -13,6 +13,9 @@ use crate::simulator::sql::types::common;
 use crate::simulator::value::{Column, SqlType};
 use std::rc::Rc;
 
+/// Values, output names, and the variables the values are assigned to.
+type SelectList = (Vec<Expr>, Vec<String>, Vec<String>);
+
 /// Where a query stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -173,13 +176,7 @@ impl Binder<'_> {
         Ok((plan, order, scope.correlated.get()))
     }
 
-    /// The select list: values, output names, and the variables they are assigned to.
-    fn items(
-        &mut self,
-        items: &[ast::SelectItem],
-        scope: &Scope<'_>,
-        place: Place,
-    ) -> Result<(Vec<Expr>, Vec<String>, Vec<String>), Message> {
+    fn items(&mut self, items: &[ast::SelectItem], scope: &Scope<'_>, place: Place) -> Result<SelectList, Message> {
         let (mut values, mut names, mut assigned) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match item {
@@ -311,9 +308,8 @@ fn ordinal(expr: &ast::Expr, columns: usize) -> Result<Option<usize>, Message> {
     if (1..=columns).contains(&position) {
         return Ok(Some(position - 1));
     }
-    let text = format!(
-        "The ORDER BY position number {position} is out of range of the number of items in the select list."
-    );
+    let text =
+        format!("The ORDER BY position number {position} is out of range of the number of items in the select list.");
     Err(error(108, 16, 1, text))
 }
 
@@ -370,8 +366,7 @@ pub(super) fn more_than_one_column() -> Message {
 /// Names the columns of a derived table or CTE (errors 8155, 8156, 8158, 8159).
 pub(super) fn named_columns(mut plan: QueryPlan, names: &[String], table: &str) -> Result<QueryPlan, Message> {
     if !names.is_empty() {
-        let (number, more_or_fewer) =
-            if plan.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
+        let (number, more_or_fewer) = if plan.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
         if plan.columns.len() != names.len() {
             let text = format!("'{table}' has {more_or_fewer} columns than were specified in the column list.");
             return Err(error(number, 16, 1, text));

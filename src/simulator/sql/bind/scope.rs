@@ -60,11 +60,7 @@ impl<'s> Scope<'s> {
         while let Some(current) = scope {
             if let Some((source, column, found)) = current.find(qualifier, name, line)? {
                 self.mark_correlated(depth);
-                return Ok(Expr::new(
-                    ExprKind::Column { depth, source, column },
-                    found.sql_type,
-                    found.nullable,
-                ));
+                return Ok(Expr::new(ExprKind::Column { depth, source, column }, found.sql_type, found.nullable));
             }
             depth += 1;
             scope = current.outer;

@@ -147,8 +147,11 @@ fn parse_date(text: &str) -> Option<(i64, i64, i64)> {
     }
     let mut parts = text.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    (parts.next().is_none() && year.len() == 4 && month.len() <= 2 && day.len() <= 2)
-        .then_some((digits(year)?, digits(month)?, digits(day)?))
+    (parts.next().is_none() && year.len() == 4 && month.len() <= 2 && day.len() <= 2).then_some((
+        digits(year)?,
+        digits(month)?,
+        digits(day)?,
+    ))
 }
 
 /// The time without its offset, and the offset in minutes.
@@ -189,7 +192,8 @@ pub(crate) fn format(ticks: i64, style: i64, digits: u8) -> Option<String> {
     let fraction = fraction_text(at.fraction, digits);
     Some(match style {
         0 | 100 => {
-            let (hour, half) = (if at.hour % 12 == 0 { 12 } else { at.hour % 12 }, if at.hour < 12 { "AM" } else { "PM" });
+            let (hour, half) =
+                (if at.hour % 12 == 0 { 12 } else { at.hour % 12 }, if at.hour < 12 { "AM" } else { "PM" });
             format!("{month} {:2} {:04} {hour:2}:{:02}{half}", at.day, at.year, at.minute)
         }
         20 | 120 => format!("{date} {time}"),

@@ -3,7 +3,6 @@
 pub(crate) mod civil;
 pub(crate) mod decimal;
 mod number;
-
 mod text;
 
 pub(super) use number::integer_range;
@@ -19,12 +18,12 @@ use std::borrow::Cow;
 pub(super) const DEFAULT_STYLE: i64 = 0;
 
 /// Brings a value from one type to another; what need not change is not copied.
-pub(super) fn convert<'v>(
-    value: Cow<'v, Datum>,
+pub(super) fn convert(
+    value: Cow<'_, Datum>,
     from: SqlType,
     to: SqlType,
     style: i64,
-) -> Result<Cow<'v, Datum>, Message> {
+) -> Result<Cow<'_, Datum>, Message> {
     if matches!(*value, Datum::Null) || (from == to && !is_sized(to)) {
         return Ok(value);
     }
@@ -53,10 +52,7 @@ fn owned(value: Datum) -> Cow<'static, Datum> {
 /// Whether values of one and the same type may still have to be cut or filled: columns may hold what is longer than
 /// their type says.
 fn is_sized(sql_type: SqlType) -> bool {
-    matches!(
-        sql_type,
-        SqlType::NVarChar(Some(_)) | SqlType::VarChar(Some(_)) | SqlType::NChar(_) | SqlType::Char(_)
-    )
+    matches!(sql_type, SqlType::NVarChar(Some(_)) | SqlType::VarChar(Some(_)) | SqlType::NChar(_) | SqlType::Char(_))
 }
 
 /// Error 529: no conversion at all.

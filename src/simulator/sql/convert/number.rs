@@ -111,7 +111,8 @@ fn text_to_integer(text: &str, from: SqlType, to: SqlType) -> Result<Datum, Mess
         };
         let number = if to == SqlType::Int { 248 } else { 244 };
         let advice = if to == SqlType::Int { "" } else { " Use a larger integer column." };
-        let text = format!("The conversion of the {} value '{text}' overflowed an {column} column.{advice}", name(from));
+        let text =
+            format!("The conversion of the {} value '{text}' overflowed an {column} column.{advice}", name(from));
         error(number, 16, 1, text)
     })
 }
@@ -198,6 +199,9 @@ mod tests {
             assert_eq!(to_integer(&value, from, to).unwrap_err().number, number, "{value:?}");
         }
         assert_eq!(to_integer(&text(" -12 "), nvarchar, SqlType::Int).unwrap(), Datum::Int(-12));
-        assert_eq!(to_integer(&Datum::Binary(vec![255, 255, 255, 254]), SqlType::VarBinary(Some(4)), SqlType::Int).unwrap(), Datum::Int(-2));
+        assert_eq!(
+            to_integer(&Datum::Binary(vec![255, 255, 255, 254]), SqlType::VarBinary(Some(4)), SqlType::Int).unwrap(),
+            Datum::Int(-2)
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::number::integer_bytes;
 use super::{civil, decimal, no_conversion};
 use crate::simulator::output::Message;
 use crate::simulator::sql::messages::{error, overflow};
-use crate::simulator::sql::types::{Family, family, is_national, is_text, name, text_length};
+use crate::simulator::sql::types::{Family, cut_at, family, is_national, is_text, name, text_length};
 use crate::simulator::value::{Datum, SqlType};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -18,22 +18,21 @@ pub(super) fn to_text(
     let limit = if to == SqlType::Xml { None } else { text_length(to) };
     if let Datum::Text(text) = &*value {
         let Some(limit) = limit.map(usize::from) else { return Ok(value) };
+        let cut = cut_at(text, limit, is_national(to));
         let fixed = matches!(to, SqlType::NChar(_) | SqlType::Char(_));
-        // Bytes are never fewer than characters, so short text needs no counting.
-        if text.len() <= limit && !fixed {
-            return Ok(value);
-        }
-        let length = text.chars().count();
-        if length == limit || (length < limit && !fixed) {
-            return Ok(value);
-        }
-        let mut cut: String = text.chars().take(limit).collect();
-        cut.extend(std::iter::repeat_n(' ', limit.saturating_sub(length)));
-        return Ok(Cow::Owned(Datum::Text(cut)));
+        return Ok(match cut {
+            Some(end) => Cow::Owned(Datum::Text(text.get(..end).unwrap_or_default().to_owned())),
+            None if fixed => {
+                let length = if is_national(to) { text.encode_utf16().count() } else { text.chars().count() };
+                let spaces = " ".repeat(limit.saturating_sub(length));
+                Cow::Owned(Datum::Text(format!("{text}{spaces}")))
+            }
+            None => value,
+        });
     }
     let text = written(&value, from, to, style)?;
     match limit.map(usize::from) {
-        Some(limit) if text.chars().count() > limit => too_long(&text, limit, from, to),
+        Some(limit) if cut_at(&text, limit, is_national(to)).is_some() => too_long(&text, limit, from, to),
         _ => Ok(Cow::Owned(Datum::Text(text))),
     }
 }
@@ -129,7 +128,10 @@ pub(crate) fn parse_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> =
         text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
     let pairs = digits.chunks_exact(2);
-    pairs.remainder().is_empty().then(|| pairs.map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
+    pairs
+        .remainder()
+        .is_empty()
+        .then(|| pairs.map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
 }
 
 fn write_guid(bytes: &[u8; 16]) -> String {
@@ -183,14 +185,15 @@ pub(super) fn to_binary(
             // Numbers lose their high bytes, not their low ones.
             bytes.get(bytes.len().saturating_sub(limit)..).unwrap_or_default().to_vec()
         }
-        Datum::Guid(bytes) => {
-            [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].iter().filter_map(|at: &usize| bytes.get(*at).copied()).collect()
-        }
+        Datum::Guid(bytes) => [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]
+            .iter()
+            .filter_map(|at: &usize| bytes.get(*at).copied())
+            .collect(),
         Datum::Text(text) if is_text(from) && (style == 1 || style == 2) => {
             let digits = if style == 1 { text.strip_prefix("0x") } else { Some(text.as_str()) };
-            digits.and_then(parse_hexadecimal).ok_or_else(|| {
-                error(8114, 16, 5, format!("Error converting data type {} to varbinary.", name(from)))
-            })?
+            digits
+                .and_then(parse_hexadecimal)
+                .ok_or_else(|| error(8114, 16, 5, format!("Error converting data type {} to varbinary.", name(from))))?
         }
         Datum::Text(text) if is_national(from) || from == SqlType::Xml => {
             text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -208,9 +211,14 @@ mod tests {
 
     #[test]
     fn floats_are_written_with_six_digits() {
-        for (float, text) in
-            [(1.0, "1"), (0.5, "0.5"), (1_234_567.0, "1.23457e+006"), (-2.25, "-2.25"), (1e-7, "1e-007"), (123_456.0, "123456")]
-        {
+        for (float, text) in [
+            (1.0, "1"),
+            (0.5, "0.5"),
+            (1_234_567.0, "1.23457e+006"),
+            (-2.25, "-2.25"),
+            (1e-7, "1e-007"),
+            (123_456.0, "123456"),
+        ] {
             assert_eq!(write_float(float, 0), text);
         }
     }

@@ -37,9 +37,7 @@ impl Executor<'_> {
             ExprKind::SimpleCase { operand, branches, otherwise } => {
                 self.simple_case(operand, branches, otherwise.as_deref(), env)
             }
-            ExprKind::SearchedCase { branches, otherwise } => {
-                self.searched_case(branches, otherwise.as_deref(), env)
-            }
+            ExprKind::SearchedCase { branches, otherwise } => self.searched_case(branches, otherwise.as_deref(), env),
             ExprKind::Coalesce(values) => self.coalesce(values, env),
             ExprKind::NullIf { value, other, compared_as } => self.null_if(value, other, *compared_as, env),
             ExprKind::Convert { value, style, lenient } => {
@@ -79,7 +77,8 @@ impl Executor<'_> {
             types.push(argument.sql_type);
         }
         let call = Call { arguments: &values, types: &types, result, server: &self.server };
-        Ok(Cow::Owned((function.evaluate)(&call)?))
+        // No answer is longer than its type says.
+        Ok(convert(Cow::Owned((function.evaluate)(&call)?), result, result, DEFAULT_STYLE)?)
     }
 
     fn simple_case<'v>(

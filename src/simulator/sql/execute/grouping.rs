@@ -104,8 +104,7 @@ impl Executor<'_> {
             values.push(value);
             separators.push(separator);
         }
-        let answer =
-            aggregate.function.compute(&values, &separators, argument_type, aggregate.result, collation)?;
+        let answer = aggregate.function.compute(&values, &separators, argument_type, aggregate.result, collation)?;
         Ok(answer)
     }
 

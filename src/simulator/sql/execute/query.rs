@@ -155,6 +155,7 @@ impl Executor<'_> {
         let mut values = Vec::with_capacity(select.items.len());
         for (place, item) in select.items.iter().enumerate() {
             let value = self.evaluate(item, env)?.into_owned();
+            self.account(&value)?;
             // Assignments happen row by row, so that a variable can gather them.
             if let Some(variable) = select.assigned.get(place) {
                 self.variables.borrow_mut().set(variable, value.clone());
@@ -185,7 +186,8 @@ fn distinct_by(rows: Vec<Sorted>, collations: &[Collation]) -> Vec<Sorted> {
         .filter(|row| {
             let keys = row.values.iter().enumerate();
             seen.insert(
-                keys.map(|(place, value)| Key::new(value, collations.get(place).copied().unwrap_or_default())).collect(),
+                keys.map(|(place, value)| Key::new(value, collations.get(place).copied().unwrap_or_default()))
+                    .collect(),
             )
         })
         .collect()
@@ -219,7 +221,6 @@ pub(super) fn compare_keys(order_by: &[SortKey], left: &[Datum], right: &[Datum]
 }
 
 fn directed(key: &SortKey, left: Option<&Datum>, right: Option<&Datum>) -> Ordering {
-    let found =
-        order(left.unwrap_or(&Datum::Null), right.unwrap_or(&Datum::Null), key.collation);
+    let found = order(left.unwrap_or(&Datum::Null), right.unwrap_or(&Datum::Null), key.collation);
     if key.descending { found.reverse() } else { found }
 }

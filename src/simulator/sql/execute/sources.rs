@@ -9,6 +9,8 @@ use crate::simulator::value::Datum;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Places of rows by the values that joins compare.
+type Index = HashMap<Vec<Key>, Vec<usize>>;
 type Joined = Result<Vec<JoinedRow>, Failure>;
 
 impl Executor<'_> {
@@ -151,11 +153,11 @@ impl Executor<'_> {
         rows: &[JoinedRow],
         equal: &[EqualPair],
         outer: Option<&Env<'_>>,
-    ) -> Result<Option<HashMap<Vec<Key>, Vec<usize>>>, Failure> {
+    ) -> Result<Option<Index>, Failure> {
         if equal.is_empty() {
             return Ok(None);
         }
-        let mut index: HashMap<Vec<Key>, Vec<usize>> = HashMap::new();
+        let mut index = Index::new();
         for (place, row) in rows.iter().enumerate() {
             self.step()?;
             if let Some(key) = self.key(row, equal, |pair| &pair.joined, outer)? {

@@ -18,16 +18,25 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("SYSDATETIMEOFFSET", (0, 0), |_| signature(&[], SqlType::DateTimeOffset(7)), now),
     function("DATEADD", (3, 3), date_add_signature, date_add),
     function("DATEDIFF", (3, 3), |types| date_diff_signature(types, SqlType::Int), |call| date_diff(call, "datediff")),
-    function("DATEDIFF_BIG", (3, 3), |types| date_diff_signature(types, SqlType::BigInt), |call| {
-        date_diff(call, "datediff_big")
-    })
+    function(
+        "DATEDIFF_BIG",
+        (3, 3),
+        |types| date_diff_signature(types, SqlType::BigInt),
+        |call| date_diff(call, "datediff_big"),
+    )
     .since(ServerVersion::V2016),
-    function("DATEPART", (2, 2), |types| {
-        signature(&[SqlType::VarChar(Some(11)), moment_parameter(types, 1)?], SqlType::Int)
-    }, |call| Ok(Datum::Int(part_of(call.text(0), call.int(1))))),
-    function("DATENAME", (2, 2), |types| {
-        signature(&[SqlType::VarChar(Some(11)), moment_parameter(types, 1)?], SqlType::NVarChar(Some(30)))
-    }, |call| Ok(Datum::Text(part_name(call.text(0), call.int(1))))),
+    function(
+        "DATEPART",
+        (2, 2),
+        |types| signature(&[SqlType::VarChar(Some(11)), moment_parameter(types, 1)?], SqlType::Int),
+        |call| Ok(Datum::Int(part_of(call.text(0), call.int(1)))),
+    ),
+    function(
+        "DATENAME",
+        (2, 2),
+        |types| signature(&[SqlType::VarChar(Some(11)), moment_parameter(types, 1)?], SqlType::NVarChar(Some(30))),
+        |call| Ok(Datum::Text(part_name(call.text(0), call.int(1)))),
+    ),
     function("YEAR", (1, 1), one_moment, |call| Ok(Datum::Int(part_of("year", call.int(0))))),
     function("MONTH", (1, 1), one_moment, |call| Ok(Datum::Int(part_of("month", call.int(0))))),
     function("DAY", (1, 1), one_moment, |call| Ok(Datum::Int(part_of("day", call.int(0))))),
@@ -192,7 +201,17 @@ fn part_of(part: &str, ticks: i64) -> i64 {
 
 fn part_name(part: &str, ticks: i64) -> String {
     const MONTHS: [&str; 12] = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
         "December",
     ];
     const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];

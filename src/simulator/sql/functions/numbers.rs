@@ -29,10 +29,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
         whole(call, f64::ceil, |unscaled, unit| -(-unscaled).div_euclid(unit))
     }),
     function("ROUND", (2, 3), round_signature, round),
-    function("POWER", (2, 2), |types| {
-        let first = number_parameter(types, 0)?;
-        signature(&[first, SqlType::Float], first)
-    }, power),
+    function(
+        "POWER",
+        (2, 2),
+        |types| {
+            let first = number_parameter(types, 0)?;
+            signature(&[first, SqlType::Float], first)
+        },
+        power,
+    ),
     function("SQRT", (1, 1), one_float, |call| finite(call.float(0).sqrt())),
     function("SQUARE", (1, 1), one_float, |call| finite(call.float(0) * call.float(0))),
     function("EXP", (1, 1), one_float, |call| finite(call.float(0).exp())),
@@ -46,9 +51,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 /// int for what is smaller or is text, bigint, decimal, float as they are.
 fn number_parameter(types: &[SqlType], place: usize) -> Result<SqlType, usize> {
     match types.get(place) {
-        Some(SqlType::Decimal { .. } | SqlType::BigInt) => {
-            Ok(types.get(place).copied().unwrap_or(SqlType::Int))
-        }
+        Some(SqlType::Decimal { .. } | SqlType::BigInt) => Ok(types.get(place).copied().unwrap_or(SqlType::Int)),
         Some(SqlType::Real | SqlType::Float | SqlType::NVarChar(_) | SqlType::VarChar(_)) => Ok(SqlType::Float),
         _ => int_parameter(types, place),
     }
@@ -118,7 +121,8 @@ fn round(call: &Call<'_>) -> Result<Datum, Message> {
             finite(if cut { scaled.trunc() } else { scaled.round() } / unit)
         }
         Datum::Int(number) => {
-            let rounded = round_exact(i128::from(*number), -places, cut).and_then(|rounded| i64::try_from(rounded).ok());
+            let rounded =
+                round_exact(i128::from(*number), -places, cut).and_then(|rounded| i64::try_from(rounded).ok());
             let (least, most) = integer_range(call.result);
             let rounded = rounded.filter(|rounded| (least..=most).contains(rounded));
             rounded.map(Datum::Int).ok_or_else(|| overflow(name(call.result)))

@@ -27,9 +27,13 @@ pub(crate) struct ErrorDetails {
 const NAME: SqlType = SqlType::NVarChar(Some(128));
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("@@VERSION", (0, 0), |_| signature(&[], SqlType::NVarChar(Some(300))), |call| {
-        Ok(Datum::Text(call.server.host.version_text()))
-    }),
+    function(
+        "@@VERSION",
+        (0, 0),
+        |_| signature(&[], SqlType::NVarChar(Some(300))),
+        |call| Ok(Datum::Text(call.server.host.version_text())),
+    ),
+    function("@@MICROSOFTVERSION", (0, 0), int_type, |call| Ok(numeric_version(call))),
     function("@@SERVERNAME", (0, 0), name_type, |call| {
         Ok(match call.server.host.server_property("ServerName") {
             Datum::Variant(_, name) => *name,
@@ -43,14 +47,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
             _ => text("MSSQLSERVER"),
         })
     }),
-    function("@@SPID", (0, 0), |_| signature(&[], SqlType::SmallInt), |call| {
-        Ok(Datum::Int(i64::from(call.server.context.spid)))
-    }),
+    function(
+        "@@SPID",
+        (0, 0),
+        |_| signature(&[], SqlType::SmallInt),
+        |call| Ok(Datum::Int(i64::from(call.server.context.spid))),
+    ),
     function("@@TRANCOUNT", (0, 0), int_type, |call| Ok(Datum::Int(call.server.open_transactions))),
     function("@@ROWCOUNT", (0, 0), int_type, |call| Ok(Datum::Int(call.server.row_count))),
-    function("ROWCOUNT_BIG", (0, 0), |_| signature(&[], SqlType::BigInt), |call| {
-        Ok(Datum::Int(call.server.row_count))
-    }),
+    function("ROWCOUNT_BIG", (0, 0), |_| signature(&[], SqlType::BigInt), |call| Ok(Datum::Int(call.server.row_count))),
     function("@@ERROR", (0, 0), int_type, |call| Ok(Datum::Int(call.server.last_error))),
     function("@@LANGUAGE", (0, 0), name_type, |_| Ok(text("us_english"))),
     function("@@LANGID", (0, 0), |_| signature(&[], SqlType::SmallInt), |_| Ok(Datum::Int(0))),
@@ -61,16 +66,27 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("@@LOCK_TIMEOUT", (0, 0), int_type, |_| Ok(Datum::Int(-1))),
     function("@@DATEFIRST", (0, 0), |_| signature(&[], SqlType::TinyInt), |_| Ok(Datum::Int(7))),
     function("@@NESTLEVEL", (0, 0), int_type, |_| Ok(Datum::Int(0))),
-    function("XACT_STATE", (0, 0), |_| signature(&[], SqlType::SmallInt), |call| {
-        Ok(Datum::Int(i64::from(call.server.open_transactions > 0)))
-    }),
-    function("SERVERPROPERTY", (1, 1), |types| signature(&[text_parameter(types, 0)?], SqlType::SqlVariant), |call| {
-        Ok(variant(call.server.host.server_property(call.text(0))))
-    }),
-    function("HAS_PERMS_BY_NAME", (3, 5), |types| {
-        let parameters: Vec<SqlType> = types.iter().map(|_| NAME).collect();
-        Ok(Signature { parameters, result: SqlType::Int })
-    }, has_permission)
+    function(
+        "XACT_STATE",
+        (0, 0),
+        |_| signature(&[], SqlType::SmallInt),
+        |call| Ok(Datum::Int(i64::from(call.server.open_transactions > 0))),
+    ),
+    function(
+        "SERVERPROPERTY",
+        (1, 1),
+        |types| signature(&[text_parameter(types, 0)?], SqlType::SqlVariant),
+        |call| Ok(variant(call.server.host.server_property(call.text(0)))),
+    ),
+    function(
+        "HAS_PERMS_BY_NAME",
+        (3, 5),
+        |types| {
+            let parameters: Vec<SqlType> = types.iter().map(|_| NAME).collect();
+            Ok(Signature { parameters, result: SqlType::Int })
+        },
+        has_permission,
+    )
     .sees_nulls(),
     function("IS_SRVROLEMEMBER", (1, 2), names_to_int, |call| {
         Ok(flag(call.server.host.is_role_member(call.server.context, call.text(0))))
@@ -86,38 +102,59 @@ pub(super) const FUNCTIONS: &[Function] = &[
         })
     }),
     function("SUSER_SNAME", (0, 1), names_to_name, login_name),
-    function("SUSER_NAME", (0, 1), |types| {
-        signature(&types.iter().map(|_| SqlType::Int).collect::<Vec<_>>(), NAME)
-    }, login_name),
+    function(
+        "SUSER_NAME",
+        (0, 1),
+        |types| signature(&types.iter().map(|_| SqlType::Int).collect::<Vec<_>>(), NAME),
+        login_name,
+    ),
     function("ORIGINAL_LOGIN", (0, 0), name_type, login_name),
-    function("USER_NAME", (0, 1), |types| {
-        signature(&types.iter().map(|_| SqlType::Int).collect::<Vec<_>>(), NAME)
-    }, |call| {
-        let administrator = call.server.host.is_role_member(call.server.context, "sysadmin") == Some(true);
-        Ok(match (call.arguments.first().map(|_| call.int(0)), administrator) {
-            (None, true) | (Some(1), _) => text("dbo"),
-            (None, false) => text(&call.server.context.login),
-            (Some(_), _) => Datum::Null,
-        })
-    }),
-    function("DB_NAME", (0, 1), |types| {
-        signature(&types.iter().enumerate().map(|(place, _)| int_parameter(types, place)).collect::<Result<Vec<_>, _>>()?, NAME)
-    }, |call| {
-        if call.arguments.is_empty() {
-            return Ok(text(&call.server.context.database));
-        }
-        let databases = call.server.host.databases();
-        let found = databases.into_iter().find(|(id, _)| i64::from(*id) == call.int(0));
-        Ok(found.map_or(Datum::Null, |(_, name)| Datum::Text(name)))
-    }),
-    function("DB_ID", (0, 1), |types| {
-        signature(&types.iter().map(|_| NAME).collect::<Vec<_>>(), SqlType::Int)
-    }, |call| {
-        let name = if call.arguments.is_empty() { call.server.context.database.as_str() } else { call.text(0) };
-        let databases = call.server.host.databases();
-        let found = databases.into_iter().find(|(_, known)| known.to_lowercase() == name.to_lowercase());
-        Ok(found.map_or(Datum::Null, |(id, _)| Datum::Int(i64::from(id))))
-    }),
+    function(
+        "USER_NAME",
+        (0, 1),
+        |types| signature(&types.iter().map(|_| SqlType::Int).collect::<Vec<_>>(), NAME),
+        |call| {
+            let administrator = call.server.host.is_role_member(call.server.context, "sysadmin") == Some(true);
+            Ok(match (call.arguments.first().map(|_| call.int(0)), administrator) {
+                (None, true) | (Some(1), _) => text("dbo"),
+                (None, false) => text(&call.server.context.login),
+                (Some(_), _) => Datum::Null,
+            })
+        },
+    ),
+    function(
+        "DB_NAME",
+        (0, 1),
+        |types| {
+            signature(
+                &types
+                    .iter()
+                    .enumerate()
+                    .map(|(place, _)| int_parameter(types, place))
+                    .collect::<Result<Vec<_>, _>>()?,
+                NAME,
+            )
+        },
+        |call| {
+            if call.arguments.is_empty() {
+                return Ok(text(&call.server.context.database));
+            }
+            let databases = call.server.host.databases();
+            let found = databases.into_iter().find(|(id, _)| i64::from(*id) == call.int(0));
+            Ok(found.map_or(Datum::Null, |(_, name)| Datum::Text(name)))
+        },
+    ),
+    function(
+        "DB_ID",
+        (0, 1),
+        |types| signature(&types.iter().map(|_| NAME).collect::<Vec<_>>(), SqlType::Int),
+        |call| {
+            let name = if call.arguments.is_empty() { call.server.context.database.as_str() } else { call.text(0) };
+            let databases = call.server.host.databases();
+            let found = databases.into_iter().find(|(_, known)| known.to_lowercase() == name.to_lowercase());
+            Ok(found.map_or(Datum::Null, |(id, _)| Datum::Int(i64::from(id))))
+        },
+    ),
     function("OBJECT_ID", (1, 2), names_to_int, object_id),
     function("SCHEMA_NAME", (0, 0), name_type, |_| Ok(text("dbo"))),
     function("HOST_NAME", (0, 0), name_type, |call| Ok(text(&call.server.context.host))),
@@ -127,13 +164,28 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("ERROR_SEVERITY", (0, 0), int_type, |call| of_error(call, |error| number(error.message.class.into()))),
     function("ERROR_STATE", (0, 0), int_type, |call| of_error(call, |error| number(error.message.state.into()))),
     function("ERROR_LINE", (0, 0), int_type, |call| of_error(call, |error| number(error.message.line))),
-    function("ERROR_MESSAGE", (0, 0), |_| signature(&[], SqlType::NVarChar(Some(4000))), |call| {
-        of_error(call, |error| text(&error.message.text))
-    }),
+    function(
+        "ERROR_MESSAGE",
+        (0, 0),
+        |_| signature(&[], SqlType::NVarChar(Some(4000))),
+        |call| of_error(call, |error| text(&error.message.text)),
+    ),
     function("ERROR_PROCEDURE", (0, 0), name_type, |call| {
         of_error(call, |error| error.procedure.as_deref().map_or(Datum::Null, text))
     }),
 ];
+
+/// Major version, minor version and build in one number: a byte, a byte, two bytes.
+fn numeric_version(call: &Call<'_>) -> Datum {
+    let version = match call.server.host.server_property("ProductVersion") {
+        Datum::Variant(_, version) => *version,
+        version => version,
+    };
+    let Datum::Text(version) = version else { return Datum::Null };
+    let mut parts = version.split('.').map(|part| part.parse::<i64>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    Datum::Int((next() << 24) | (next() << 16) | next())
+}
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_owned())

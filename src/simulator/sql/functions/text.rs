@@ -3,9 +3,9 @@
 use super::{Call, Function, Signature, function, int_parameter, signature, text_parameter, variable_length};
 use crate::model::ServerVersion;
 use crate::simulator::output::Message;
-use crate::simulator::sql::messages::error;
+use crate::simulator::sql::messages::{error, too_long_value};
 use crate::simulator::sql::types::{
-    Family, MAX_BYTES, MAX_NATIONAL, family, is_national, is_text, text_length, text_type,
+    Family, MAX_BYTES, MAX_NATIONAL, MAX_VALUE_BYTES, family, is_national, is_text, text_length, text_type,
 };
 use crate::simulator::value::{Datum, SqlType};
 
@@ -13,9 +13,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("LEN", (1, 1), one_text_to_int, |call| {
         Ok(Datum::Int(call.text(0).trim_end_matches(' ').encode_utf16().count() as i64))
     }),
-    function("DATALENGTH", (1, 1), |types| signature(types, length_type(types)), |call| {
-        Ok(call.types.first().map_or(Datum::Null, |sql_type| Datum::Int(stored_bytes(call.argument(0), *sql_type))))
-    }),
+    function(
+        "DATALENGTH",
+        (1, 1),
+        |types| signature(types, length_type(types)),
+        |call| {
+            Ok(call.types.first().map_or(Datum::Null, |sql_type| Datum::Int(stored_bytes(call.argument(0), *sql_type))))
+        },
+    ),
     function("LEFT", (2, 2), cut_signature, |call| {
         let count = cut_length(call, 1, "left")?;
         Ok(Datum::Text(call.text(0).chars().take(count).collect()))
@@ -36,33 +41,58 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("TRIM", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).trim_matches(' ').to_owned())))
         .since(ServerVersion::V2017),
     function("REVERSE", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).chars().rev().collect()))),
-    function("SPACE", (1, 1), |types| signature(&[int_parameter(types, 0)?], SqlType::VarChar(Some(MAX_BYTES))), |call| {
-        Ok(usize::try_from(call.int(0)).map_or(Datum::Null, |count| Datum::Text(" ".repeat(count.min(8000)))))
-    }),
+    function(
+        "SPACE",
+        (1, 1),
+        |types| signature(&[int_parameter(types, 0)?], SqlType::VarChar(Some(MAX_BYTES))),
+        |call| Ok(usize::try_from(call.int(0)).map_or(Datum::Null, |count| Datum::Text(" ".repeat(count.min(8000))))),
+    ),
     function("REPLICATE", (2, 2), replicate_signature, replicate),
     function("CONCAT", (2, 254), concat_signature, concat).sees_nulls().since(ServerVersion::V2012),
     function("CONCAT_WS", (3, 254), concat_signature, concat_with_separator).sees_nulls().since(ServerVersion::V2017),
-    function("QUOTENAME", (1, 2), |types| {
-        let mut parameters = vec![SqlType::NVarChar(Some(128))];
-        parameters.extend(types.get(1).map(|_| SqlType::NVarChar(Some(1))));
-        signature(&parameters, SqlType::NVarChar(Some(258)))
-    }, quote_name),
-    function("CHAR", (1, 1), |types| signature(&[int_parameter(types, 0)?], SqlType::Char(1)), |call| {
-        Ok(u8::try_from(call.int(0)).map_or(Datum::Null, |byte| Datum::Text(char::from(byte).to_string())))
-    }),
-    function("NCHAR", (1, 1), |types| signature(&[int_parameter(types, 0)?], SqlType::NChar(1)), |call| {
-        let character = u32::try_from(call.int(0)).ok().filter(|code| *code <= 0xFFFF).and_then(char::from_u32);
-        Ok(character.map_or(Datum::Null, |character| Datum::Text(character.to_string())))
-    }),
+    function(
+        "QUOTENAME",
+        (1, 2),
+        |types| {
+            let mut parameters = vec![SqlType::NVarChar(Some(128))];
+            parameters.extend(types.get(1).map(|_| SqlType::NVarChar(Some(1))));
+            signature(&parameters, SqlType::NVarChar(Some(258)))
+        },
+        quote_name,
+    ),
+    function(
+        "CHAR",
+        (1, 1),
+        |types| signature(&[int_parameter(types, 0)?], SqlType::Char(1)),
+        |call| Ok(u8::try_from(call.int(0)).map_or(Datum::Null, |byte| Datum::Text(char::from(byte).to_string()))),
+    ),
+    function(
+        "NCHAR",
+        (1, 1),
+        |types| signature(&[int_parameter(types, 0)?], SqlType::NChar(1)),
+        |call| {
+            let character = u32::try_from(call.int(0)).ok().filter(|code| *code <= 0xFFFF).and_then(char::from_u32);
+            Ok(character.map_or(Datum::Null, |character| Datum::Text(character.to_string())))
+        },
+    ),
     function("ASCII", (1, 1), one_text_to_int, |call| {
-        Ok(call.text(0).chars().next().map_or(Datum::Null, |c| Datum::Int(i64::from(u8::try_from(u32::from(c)).unwrap_or(b'?')))))
+        Ok(call
+            .text(0)
+            .chars()
+            .next()
+            .map_or(Datum::Null, |c| Datum::Int(i64::from(u8::try_from(u32::from(c)).unwrap_or(b'?')))))
     }),
     function("UNICODE", (1, 1), one_text_to_int, |call| {
         Ok(call.text(0).encode_utf16().next().map_or(Datum::Null, |unit| Datum::Int(i64::from(unit))))
     }),
-    function("PARSENAME", (2, 2), |types| {
-        signature(&[SqlType::NVarChar(Some(MAX_NATIONAL)), int_parameter(types, 1)?], SqlType::NVarChar(Some(128)))
-    }, parse_name),
+    function(
+        "PARSENAME",
+        (2, 2),
+        |types| {
+            signature(&[SqlType::NVarChar(Some(MAX_NATIONAL)), int_parameter(types, 1)?], SqlType::NVarChar(Some(128)))
+        },
+        parse_name,
+    ),
 ];
 
 /// bigint for max types, as their length may need it.
@@ -93,14 +123,15 @@ fn cut_signature(types: &[SqlType]) -> Result<Signature, usize> {
 
 /// Error 536 for a negative length.
 fn cut_length(call: &Call<'_>, place: usize, name: &str) -> Result<usize, Message> {
-    usize::try_from(call.int(place)).map_err(|_| {
-        error(536, 16, 1, format!("Invalid length parameter passed to the {name} function."))
-    })
+    usize::try_from(call.int(place))
+        .map_err(|_| error(536, 16, 1, format!("Invalid length parameter passed to the {name} function.")))
 }
 
 fn stored_bytes(value: &Datum, sql_type: SqlType) -> i64 {
     match value {
-        Datum::Text(text) if is_national(sql_type) || sql_type == SqlType::Xml => text.encode_utf16().count() as i64 * 2,
+        Datum::Text(text) if is_national(sql_type) || sql_type == SqlType::Xml => {
+            text.encode_utf16().count() as i64 * 2
+        }
         Datum::Text(text) => text.chars().count() as i64,
         Datum::Binary(bytes) => bytes.len() as i64,
         Datum::Variant(base, inner) => stored_bytes(inner, *base),
@@ -211,17 +242,12 @@ fn replace(call: &Call<'_>) -> Result<Datum, Message> {
     limited(replaced, call.result)
 }
 
-/// No text may outgrow what a value can hold.
+/// No text of a max type may outgrow what a value can hold; other types are cut by the caller of every function.
 fn limited(text: String, result: SqlType) -> Result<Datum, Message> {
-    /// Far below the 2 GB of a real value, and enough for any answer of this server.
-    const MAX_VALUE_BYTES: usize = 64 << 20;
-    match text_length(result).map(usize::from) {
-        Some(limit) if text.len() > limit => Ok(Datum::Text(text.chars().take(limit).collect())),
-        None if text.len() > MAX_VALUE_BYTES => {
-            Err(error(7119, 16, 1, "Attempting to grow LOB beyond maximum allowed size."))
-        }
-        _ => Ok(Datum::Text(text)),
+    if text_length(result).is_none() && text.len() > MAX_VALUE_BYTES {
+        return Err(too_long_value());
     }
+    Ok(Datum::Text(text))
 }
 
 fn replicate_signature(types: &[SqlType]) -> Result<Signature, usize> {
@@ -235,7 +261,7 @@ fn replicate(call: &Call<'_>) -> Result<Datum, Message> {
     let Ok(count) = usize::try_from(call.int(1)) else { return Ok(Datum::Null) };
     let text = call.text(0);
     // One copy beyond the limit is enough to see that it is passed.
-    let most = (65 << 20) / text.len().max(1) + 1;
+    let most = MAX_VALUE_BYTES / text.len().max(1) + 1;
     let most = text_length(call.result).map_or(most, |limit| usize::from(limit) / text.chars().count().max(1) + 1);
     limited(text.repeat(count.min(most)), call.result)
 }

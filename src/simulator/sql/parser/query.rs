@@ -87,7 +87,7 @@ impl Parser<'_> {
             return Err(not_simulated("SELECT INTO").at_line(self.line()));
         }
         let from: Vec<FromChain> =
-            if self.accept_word("FROM") { self.comma_separated(Self::from_chain)? } else { Vec::new() };
+            if self.accept_word("FROM") { self.comma_separated(Self::joined_sources)? } else { Vec::new() };
         let filter = if self.accept_word("WHERE") { Some(self.condition()?) } else { None };
         let mut group_by = Vec::new();
         if self.accept_word("GROUP") {
@@ -134,11 +134,8 @@ impl Parser<'_> {
             return Ok(SelectItem::Value { expr: self.value()?, alias });
         }
         let expr = self.value()?;
-        let alias = if self.accept_word("AS") || self.is_name() || self.is_string() {
-            Some(self.alias()?)
-        } else {
-            None
-        };
+        let alias =
+            if self.accept_word("AS") || self.is_name() || self.is_string() { Some(self.alias()?) } else { None };
         Ok(SelectItem::Value { expr, alias })
     }
 

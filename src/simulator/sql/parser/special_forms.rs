@@ -4,6 +4,7 @@
 use super::expressions::Operand;
 use super::{Parsed, Parser};
 use crate::model::ServerVersion;
+use crate::simulator::output::Message;
 use crate::simulator::sql::aggregate::AggregateFunction;
 use crate::simulator::sql::ast::{AggregateCall, Expr};
 use crate::simulator::sql::functions::{Function, date_part, find_function};
@@ -15,8 +16,8 @@ impl Parser<'_> {
     /// `@@NAME`.
     pub(super) fn server_variable(&mut self, token: &Token) -> Parsed<Expr> {
         self.at += 1;
-        let function = find_function(&token.text, self.version)
-            .ok_or_else(|| undeclared_variable(&token.text, token.line))?;
+        let function =
+            find_function(&token.text, self.version).ok_or_else(|| undeclared_variable(&token.text, token.line))?;
         Ok(Expr::Call { function, arguments: Vec::new() })
     }
 
@@ -43,7 +44,7 @@ impl Parser<'_> {
         }
         let parts = self.multi_part_name()?;
         if self.is_symbol("(") {
-            return Err(self.method_or_user_function(&parts, token.line));
+            return Err(method_or_user_function(&parts, token.line));
         }
         Ok(Expr::Column { parts, line: token.line })
     }
@@ -52,24 +53,6 @@ impl Parser<'_> {
         self.at += 1;
         let function = find_function(function, self.version).ok_or_else(|| self.unexpected_here())?;
         Ok(Expr::Call { function, arguments: Vec::new() })
-    }
-
-    /// XQuery methods are refused; any other `a.b(…)` is a user-defined function, of which there are none.
-    fn method_or_user_function(&self, parts: &[String], line: u32) -> crate::simulator::output::Message {
-        let method = parts.last().map(String::as_str).unwrap_or_default();
-        if parts.len() > 1 && is_xml_method(method) {
-            return not_simulated(&format!("XQuery (the xml method {method}())")).at_line(line);
-        }
-        let name = parts.join(".");
-        if parts.len() < 2 {
-            return unknown_function(&name).at_line(line);
-        }
-        let text = format!(
-            "Cannot find either column \"{}\" or the user-defined function or aggregate \"{name}\", or the name is \
-             ambiguous.",
-            parts.first().map(String::as_str).unwrap_or_default()
-        );
-        error(4121, 16, 1, text).at_line(line)
     }
 
     /// Refuses `(…).value(…)`.
@@ -252,6 +235,24 @@ fn checked_call(function: &'static Function, arguments: Vec<Expr>, line: u32) ->
     } else {
         Err(argument_count(&function.name.to_ascii_lowercase(), least, most).at_line(line))
     }
+}
+
+/// XQuery methods are refused; any other `a.b(…)` is a user-defined function, of which there are none.
+fn method_or_user_function(parts: &[String], line: u32) -> Message {
+    let method = parts.last().map(String::as_str).unwrap_or_default();
+    if parts.len() > 1 && is_xml_method(method) {
+        return not_simulated(&format!("XQuery (the xml method {method}())")).at_line(line);
+    }
+    let name = parts.join(".");
+    if parts.len() < 2 {
+        return unknown_function(&name).at_line(line);
+    }
+    let text = format!(
+        "Cannot find either column \"{}\" or the user-defined function or aggregate \"{name}\", or the name is \
+         ambiguous.",
+        parts.first().map(String::as_str).unwrap_or_default()
+    );
+    error(4121, 16, 1, text).at_line(line)
 }
 
 fn is_xml_method(name: &str) -> bool {
