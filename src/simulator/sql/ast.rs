@@ -224,7 +224,9 @@ pub(super) enum Expr {
         arguments: Vec<Expr>,
     },
     Aggregate(Box<AggregateCall>),
-    RowNumber {
+    /// A function with OVER: an aggregate, or ROW_NUMBER when there is none.
+    Window {
+        aggregate: Option<Box<AggregateCall>>,
         partition_by: Vec<Expr>,
         order_by: Vec<OrderItem>,
     },

@@ -304,12 +304,13 @@ impl SqlSession {
             (binder.statement(query)?, binder.into_ctes())
         };
         let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
-        let rows = executor.query(&plan, None)?;
-        drop(executor);
-        self.row_count = rows.len() as i64;
-        if plan.assigns_variables() {
+        if let Some(assignment) = plan.assignment() {
+            let count = executor.assign(&plan, assignment)?;
+            self.row_count = count as i64;
             self.send(Output::Done);
         } else {
+            let rows = executor.query(&plan, None)?;
+            self.row_count = rows.len() as i64;
             self.send(Output::Rows { columns: plan.columns, rows });
         }
         Ok(())

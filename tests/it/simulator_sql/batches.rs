@@ -30,7 +30,16 @@ fn statements_need_no_semicolons_between_them() {
         ("DECLARE @t bigint SELECT @t = SUM(size) FROM sys.dm_files SELECT @t", "100"),
         (
             "DECLARE @s nvarchar(max) = N''; SELECT @s = @s + CAST(size AS nvarchar(10)) + N',' FROM sys.dm_files ORDER BY size DESC; PRINT @s",
-            "0: 10,20,30,40,",
+            "0: 40,30,20,10,",
+        ),
+        (
+            "DECLARE @t int, @n int SELECT TOP (1) @t = size, @n = database_id FROM sys.dm_files ORDER BY size DESC SELECT @t, @n, @@ROWCOUNT",
+            "40|9|1",
+        ),
+        ("DECLARE @t int = 5 SELECT @t = size FROM sys.dm_files WHERE 1 = 0 SELECT @t", "5"),
+        (
+            "DECLARE @t int SELECT @t = COUNT(*) FROM sys.dm_files GROUP BY database_id ORDER BY database_id DESC SELECT @t",
+            "2",
         ),
         ("DECLARE @x varchar(2) = 'abc' SELECT @x", "ab"),
         ("PRINT 'a' + 'b' PRINT 1", "0: ab\n0: 1"),

@@ -221,11 +221,10 @@ pub(crate) fn describe(steps: &[Step]) -> String {
                 lines.extend(rows.iter().map(|row| row.iter().map(show).collect::<Vec<_>>().join("|")));
             }
             Step::Output(Output::Message(message)) => lines.push(format!("{}: {}", message.number, message.text)),
-            Step::Output(Output::Done) => {}
             Step::Output(Output::Database(name)) => lines.push(format!("database {name}")),
             Step::Output(Output::ReturnStatus(status)) => lines.push(format!("status {status}")),
-            // A pause in which the wire looks for an attention.
-            Step::Wait(Duration::ZERO) => {}
+            // A wait of zero is a pause in which the wire looks for an attention.
+            Step::Output(Output::Done) | Step::Wait(Duration::ZERO) => {}
             Step::Wait(delay) => lines.push(format!("wait {delay:?}")),
         }
     }

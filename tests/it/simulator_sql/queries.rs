@@ -40,6 +40,7 @@ fn functions_answer_as_documented() {
         ),
         ("SELECT CHARINDEX('B', 'abcb'), CHARINDEX('b', 'abcb', 3), CHARINDEX('x', 'abc')", "2|4|0"),
         ("SELECT PATINDEX('%c_e%', 'abcde'), PATINDEX('b%', 'abc')", "3|0"),
+        ("SELECT STUFF('abcdef', 2, 3, 'xy'), STUFF('abc', 4, 1, 'x'), STUFF('abc', 1, 0, 'x')", "axyef|NULL|xabc"),
         ("SELECT REPLACE('aXbxc', 'x', '-'), UPPER('ab'), LOWER('AB')", "a-b-c|AB|ab"),
         ("SELECT '[' + LTRIM('  a ') + '][' + RTRIM(' a  ') + '][' + TRIM('  a  ') + ']'", "[a ][ a][a]"),
         ("SELECT CONCAT('a', NULL, 1), REPLICATE('ab', 2), REVERSE('abc'), SPACE(2) + '|'", "a1|abab|cba|  |"),
@@ -320,6 +321,10 @@ fn groups_are_aggregated() {
         (
             "SELECT size, ROW_NUMBER() OVER (PARTITION BY database_id ORDER BY size DESC) AS n FROM sys.dm_files ORDER BY size",
             "10|2\n20|1\n30|1\n40|1",
+        ),
+        (
+            "SELECT size, SUM(size) OVER (PARTITION BY database_id), 100 * size / SUM(size) OVER () FROM sys.dm_files ORDER BY size",
+            "10|30|10\n20|30|20\n30|30|30\n40|40|40",
         ),
         (
             "SELECT status, COUNT(*) FROM sys.dm_os_schedulers GROUP BY status ORDER BY COUNT(*) DESC",

@@ -51,7 +51,9 @@ impl Binder<'_> {
                 call(function, arguments)
             }
             ast::Expr::Aggregate(aggregate) => self.aggregate(aggregate, scope),
-            ast::Expr::RowNumber { partition_by, order_by } => self.row_number(partition_by, order_by, scope),
+            ast::Expr::Window { aggregate, partition_by, order_by } => {
+                self.window(aggregate.as_deref(), partition_by, order_by, scope)
+            }
             ast::Expr::SimpleCase { operand, branches, otherwise } => {
                 self.simple_case(operand, branches, otherwise.as_deref(), scope)
             }

@@ -135,7 +135,7 @@ impl Binder<'_> {
         let top = select.top.as_ref().map(|rows| self.row_count(rows, &Scope::new(None))).transpose()?;
 
         let aggregates = scope.aggregates.take();
-        let row_numbers = scope.row_numbers.take();
+        let windows = scope.windows.take();
         let grouped = !keys.is_empty() || !aggregates.is_empty() || having.is_some();
         if grouped {
             for item in &items {
@@ -149,8 +149,8 @@ impl Binder<'_> {
                     check_grouped(value, &keys, &scope, "ORDER BY clause")?;
                 }
             }
-            if !row_numbers.is_empty() {
-                return Err(not_simulated("ROW_NUMBER in a query with GROUP BY or aggregates"));
+            if !windows.is_empty() {
+                return Err(not_simulated("functions with OVER in a query with GROUP BY or aggregates"));
             }
         }
         let columns = items
@@ -165,7 +165,7 @@ impl Binder<'_> {
             filter,
             grouping,
             having,
-            row_numbers,
+            windows,
             items,
             assigned,
             columns,

@@ -36,13 +36,13 @@ const MAX_OUTPUT_BYTES: usize = 512 << 20;
 pub(super) struct Env<'a> {
     pub(super) row: &'a [Option<Row>],
     pub(super) aggregates: &'a [Datum],
-    pub(super) row_numbers: &'a [Datum],
+    pub(super) windows: &'a [Datum],
     pub(super) outer: Option<&'a Env<'a>>,
 }
 
 impl Env<'static> {
     /// Outside any query.
-    pub(super) const EMPTY: Self = Self { row: &[], aggregates: &[], row_numbers: &[], outer: None };
+    pub(super) const EMPTY: Self = Self { row: &[], aggregates: &[], windows: &[], outer: None };
 }
 
 /// Runs one statement.

@@ -33,7 +33,7 @@ impl Executor<'_> {
         let mut kept = Vec::new();
         for row in rows {
             self.step()?;
-            let env = Env { row: &row, aggregates: &[], row_numbers: &[], outer };
+            let env = Env { row: &row, aggregates: &[], windows: &[], outer };
             if self.all_hold(filter, &env)? == Some(true) {
                 kept.push(row);
             }
@@ -44,13 +44,13 @@ impl Executor<'_> {
     fn source_rows(&self, source: &SourcePlan, start: &JoinedRow, outer: Option<&Env<'_>>) -> Joined {
         match source {
             SourcePlan::View { slot, schema, name, arguments } => {
-                let env = Env { row: start, aggregates: &[], row_numbers: &[], outer };
+                let env = Env { row: start, aggregates: &[], windows: &[], outer };
                 let rows = self.view_rows(schema, name, arguments, &env)?;
                 Ok(placed(&rows, *slot, start))
             }
             SourcePlan::Derived { slot, plan } => {
                 // A derived table sees what is around the query; one of APPLY sees the row to its left first.
-                let beside = Env { row: start, aggregates: &[], row_numbers: &[], outer };
+                let beside = Env { row: start, aggregates: &[], windows: &[], outer };
                 let applied = start.iter().any(Option::is_some);
                 let around = if applied { Some(&beside) } else { outer };
                 let rows = self.plan_rows(plan, around)?;
@@ -64,10 +64,10 @@ impl Executor<'_> {
                 Ok(placed(&rows, *slot, start))
             }
             SourcePlan::Values { slot, rows } => {
-                let beside = Env { row: start, aggregates: &[], row_numbers: &[], outer };
+                let beside = Env { row: start, aggregates: &[], windows: &[], outer };
                 let applied = start.iter().any(Option::is_some);
                 let around = if applied { Some(&beside) } else { outer };
-                let env = Env { row: &[], aggregates: &[], row_numbers: &[], outer: around };
+                let env = Env { row: &[], aggregates: &[], windows: &[], outer: around };
                 let mut made: Vec<Row> = Vec::new();
                 for row in rows {
                     let values = row.iter().map(|value| self.evaluate(value, &env).map(std::borrow::Cow::into_owned));
@@ -126,7 +126,7 @@ impl Executor<'_> {
                 self.step()?;
                 let Some(partner) = right.get(*place) else { continue };
                 let merged = merge(&row, partner, &join.slots);
-                let env = Env { row: &merged, aggregates: &[], row_numbers: &[], outer };
+                let env = Env { row: &merged, aggregates: &[], windows: &[], outer };
                 if self.all_hold(&join.on, &env)? == Some(true) {
                     matched = true;
                     if let Some(flag) = right_matched.get_mut(*place) {
@@ -175,7 +175,7 @@ impl Executor<'_> {
         side: fn(&EqualPair) -> &Expr,
         outer: Option<&Env<'_>>,
     ) -> Result<Option<Vec<Key>>, Failure> {
-        let env = Env { row, aggregates: &[], row_numbers: &[], outer };
+        let env = Env { row, aggregates: &[], windows: &[], outer };
         let mut key = Vec::with_capacity(equal.len());
         for pair in equal {
             let value = self.evaluate(side(pair), &env)?;

@@ -6,7 +6,7 @@ use super::{Parsed, Parser};
 use crate::model::ServerVersion;
 use crate::simulator::output::Message;
 use crate::simulator::sql::aggregate::AggregateFunction;
-use crate::simulator::sql::ast::{AggregateCall, Expr};
+use crate::simulator::sql::ast::{AggregateCall, Expr, OrderItem};
 use crate::simulator::sql::functions::{Function, date_part, find_function};
 use crate::simulator::sql::keywords::is_reserved;
 use crate::simulator::sql::messages::{argument_count, error, not_simulated, undeclared_variable, unknown_function};
@@ -207,14 +207,28 @@ impl Parser<'_> {
             order_by = self.order_by()?;
             self.expect_symbol(")")?;
         }
-        if self.is_word("OVER") {
-            return Err(not_simulated("aggregates with OVER").at_line(token.line));
+        let call = Box::new(AggregateCall { function, distinct, argument, separator, order_by });
+        if !self.is_word("OVER") {
+            return Ok(Expr::Aggregate(call));
         }
-        Ok(Expr::Aggregate(Box::new(AggregateCall { function, distinct, argument, separator, order_by })))
+        let (partition_by, order_by) = self.over()?;
+        if !order_by.is_empty() {
+            return Err(not_simulated("aggregates with OVER (ORDER BY …)").at_line(token.line));
+        }
+        Ok(Expr::Window { aggregate: Some(call), partition_by, order_by })
     }
 
     fn row_number(&mut self) -> Parsed<Expr> {
         self.expect_symbol(")")?;
+        let (partition_by, order_by) = self.over()?;
+        if order_by.is_empty() {
+            let text = "The function 'ROW_NUMBER' must have an OVER clause with ORDER BY.";
+            return Err(error(4112, 15, 1, text).at_line(self.line()));
+        }
+        Ok(Expr::Window { aggregate: None, partition_by, order_by })
+    }
+
+    fn over(&mut self) -> Parsed<(Vec<Expr>, Vec<OrderItem>)> {
         self.expect_word("OVER")?;
         self.expect_symbol("(")?;
         let mut partition_by = Vec::new();
@@ -222,9 +236,9 @@ impl Parser<'_> {
             self.expect_word("BY")?;
             partition_by = self.values()?;
         }
-        let order_by = self.order_by()?;
+        let order_by = if self.is_word("ORDER") { self.order_by()? } else { Vec::new() };
         self.expect_symbol(")")?;
-        Ok(Expr::RowNumber { partition_by, order_by })
+        Ok((partition_by, order_by))
     }
 }
 
