@@ -222,8 +222,16 @@ impl SqlSession {
             if let Some(frame) = self.frames.pop()
                 && !self.frames.is_empty()
             {
-                self.context.database = frame.database;
+                self.return_to_database(frame.database);
             }
+        }
+    }
+
+    /// Undoes USE inside dynamic SQL.
+    fn return_to_database(&mut self, database: String) {
+        if self.context.database != database {
+            self.context.database.clone_from(&database);
+            self.send(Output::Database(database));
         }
     }
 
@@ -245,13 +253,11 @@ impl SqlSession {
             outer.set(result, Datum::Int(i64::from(status)));
         }
         drop(outer);
-        if self.context.database != frame.database {
-            self.context.database.clone_from(&frame.database);
-            self.send(Output::Database(frame.database.clone()));
-        }
+        drop(inner);
+        self.return_to_database(frame.database);
     }
 
-    fn server_state<'a>(&'a self, frame: &'a Frame) -> ServerState<'a> {
+    fn server_state(&self) -> ServerState<'_> {
         ServerState {
             host: &*self.host,
             context: &self.context,
@@ -259,7 +265,7 @@ impl SqlSession {
             row_count: self.row_count,
             last_error: self.last_error,
             open_transactions: self.open_transactions,
-            caught: frame.caught.last(),
+            caught: self.frames.iter().rev().find_map(|frame| frame.caught.last()),
         }
     }
 
@@ -274,7 +280,7 @@ impl SqlSession {
             let mut binder = Binder::new(&*self.host, &variables);
             (binder.standalone_condition(condition)?, binder.into_ctes())
         };
-        let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
+        let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
         Ok(executor.holds(&condition, &Env::EMPTY)? == Some(true))
     }
 
@@ -291,7 +297,7 @@ impl SqlSession {
             };
             (bound, binder.into_ctes())
         };
-        let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
+        let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
         let value = executor.evaluate(&bound, &Env::EMPTY)?.into_owned();
         Ok((value, bound.sql_type))
     }
@@ -303,7 +309,7 @@ impl SqlSession {
             let mut binder = Binder::new(&*self.host, &variables);
             (binder.statement(query)?, binder.into_ctes())
         };
-        let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
+        let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
         if let Some(assignment) = plan.assignment() {
             let count = executor.assign(&plan, assignment)?;
             self.row_count = count as i64;

@@ -127,6 +127,10 @@ fn dynamic_sql_has_variables_of_its_own() {
         ("DECLARE @out int EXEC sp_executesql N'SET @o = 7', N'@o int OUTPUT', @out OUTPUT SELECT @out", "7"),
         ("DECLARE @r int EXEC @r = sp_executesql N'RETURN 3' SELECT @r", "3"),
         ("DECLARE @a int EXEC ('SELECT @a')", "137: Must declare the scalar variable \"@a\"."),
+        (
+            "BEGIN TRY EXEC ('USE Shop SELECT 1 / 0') END TRY BEGIN CATCH EXEC ('SELECT DB_NAME(), ERROR_NUMBER()') END CATCH",
+            "database Shop\ndatabase master\nmaster|8134",
+        ),
         ("EXEC ('USE Shop') SELECT DB_NAME()", "database Shop\ndatabase master\nmaster"),
         ("EXEC ('SELECT 1 FROM sys.nothing SELECT 2') SELECT 3", "208: Invalid object name 'sys.nothing'.\n3"),
         (

@@ -149,6 +149,8 @@ fn every_column_has_its_t_sql_type() {
         ("MAX(wait_time_ms) / 1e3", SqlType::Float),
         ("MAX(CASE WHEN wait_type = 'a' THEN 1 ELSE wait_time_ms END)", SqlType::BigInt),
         ("ISNULL(MAX(wait_type), 'a')", text(60)),
+        ("COALESCE(CAST(NULL AS bigint), 1)", SqlType::BigInt),
+        ("CASE WHEN 1 = 2 THEN NULL ELSE CAST(NULL AS smallint) END", SqlType::SmallInt),
         ("COALESCE(NULL, 1, 2.5)", SqlType::Decimal { precision: 11, scale: 1 }),
         ("CAST(1 AS nvarchar(max))", SqlType::NVarChar(None)),
         ("CAST(1 AS nvarchar)", text(30)),

@@ -2,9 +2,11 @@
 
 use super::grouping::{check_grouped, check_grouped_condition, is_constant};
 use super::scope::{Clause, Scope, same_name};
+use super::sources::push_down;
 use super::{Binder, cast, coerce};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast;
+use crate::simulator::sql::compare::Collation;
 use crate::simulator::sql::messages::{ambiguous_column, error, not_simulated, unbound_identifier};
 use crate::simulator::sql::plan::{
     Expr, ExprKind, Grouping, QueryPlan, SelectPlan, SortBy, SortKey, TermPlan, UnionPlan,
@@ -172,7 +174,7 @@ impl Binder<'_> {
             distinct: select.distinct,
             top,
         };
-        super::sources::push_down(&mut plan);
+        push_down(&mut plan);
         Ok((plan, order, scope.correlated.get()))
     }
 
@@ -293,7 +295,7 @@ fn column_of<'s>(scope: &'s Scope<'_>, source: usize, column: usize) -> Option<&
     scope.sources.get(source).and_then(|columns| columns.columns.get(column))
 }
 
-fn collation_of(items: &[Expr], place: usize) -> crate::simulator::sql::compare::Collation {
+fn collation_of(items: &[Expr], place: usize) -> Collation {
     items.get(place).map(|item| item.collation).unwrap_or_default()
 }
 
@@ -330,7 +332,7 @@ fn union_sort_key(item: &ast::OrderItem, columns: &[Column]) -> Result<SortKey, 
                     EXCEPT operator.";
         error(104, 16, 1, text)
     })?;
-    let collation = crate::simulator::sql::compare::Collation::default();
+    let collation = Collation::default();
     Ok(SortKey { by: SortBy::Output(place), descending: item.descending, collation })
 }
 

@@ -4,7 +4,7 @@ use super::expressions::convert_owned;
 use super::{CacheKey, Env, Executor, JoinedRow, Row};
 use crate::simulator::sql::compare::{Collation, Key, order};
 use crate::simulator::sql::messages::{Failure, error};
-use crate::simulator::sql::plan::{Grouping, QueryPlan, SelectPlan, SortBy, SortKey, TermPlan};
+use crate::simulator::sql::plan::{Expr, Grouping, QueryPlan, SelectPlan, SortBy, SortKey, TermPlan};
 use crate::simulator::value::{Column, Datum};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -65,7 +65,7 @@ impl Executor<'_> {
     }
 
     /// The number of rows of TOP, OFFSET or FETCH.
-    fn count(&self, expr: &crate::simulator::sql::plan::Expr, number: u32, clause: &str) -> Result<usize, Failure> {
+    fn count(&self, expr: &Expr, number: u32, clause: &str) -> Result<usize, Failure> {
         let count = self.integer(expr)?.and_then(|count| usize::try_from(count).ok());
         let text = format!("The number of rows provided for a {clause} clause must be a non-negative integer.");
         count.ok_or_else(|| error(number, 15, 1, text).into())
