@@ -89,6 +89,8 @@ fn each_mistake_has_its_error_number() {
         ("DECLARE @v int = SERVERPROPERTY('EngineEdition')", 257),
         ("SELECT 1 WHERE CAST('a' AS xml) = 'a'", 305),
         ("SELECT CAST(GETDATE() AS xml)", 529),
+        ("SELECT CAST(1 AS datetime2)", 529),
+        ("SELECT CAST(9000000 AS datetime)", 8115),
         ("SELECT LEFT('a', -1)", 536),
         ("SELECT TOP (-1) size FROM sys.dm_files", 1060),
         ("SELECT 'a' WHERE 'a' LIKE 'a' ESCAPE 'xy'", 506),

@@ -112,6 +112,10 @@ fn functions_answer_as_documented() {
             "master|1|5|tempdb|NULL|sa|sa|dbo",
         ),
         ("SELECT HOST_NAME(), APP_NAME(), OBJECT_ID('sys.none'), CURRENT_USER", "workstation|tests|NULL|dbo"),
+        (
+            "SELECT CONVERT(varchar(20), DATEADD(day, DATEDIFF(day, 0, GETDATE()), 0), 120), CAST(CAST(1.5 AS datetime) AS float), CAST(GETDATE() AS int)",
+            "2026-01-01 00:00:00|1.5|46021",
+        ),
         ("SELECT CAST('<a/>' AS xml)", "<a/>"),
         (
             "SELECT 1 WHERE SERVERPROPERTY('EngineEdition') = 3 AND SERVERPROPERTY('ProductVersion') = '15.0.4198.2'",

@@ -27,6 +27,10 @@ pub(super) fn to_integer(value: &Datum, from: SqlType, to: SqlType) -> Result<Da
         }
         Datum::Float(float) if float.is_finite() && float.abs() < 1e30 => float.trunc() as i128,
         Datum::Float(_) => return Err(overflow(name(to))),
+        // datetime is a number of days; half a day counts as one.
+        Datum::Time(ticks) => {
+            i128::from((ticks - civil::BASE_DATE + civil::TICKS_PER_DAY / 2).div_euclid(civil::TICKS_PER_DAY))
+        }
         Datum::Text(text) => return text_to_integer(text, from, to),
         Datum::Binary(bytes) => {
             let start = bytes.len().saturating_sub(integer_width(to));

@@ -8,7 +8,7 @@ use crate::simulator::sql::convert::civil::{
 };
 use crate::simulator::sql::convert::integer_range;
 use crate::simulator::sql::messages::error;
-use crate::simulator::sql::types::{Family, family, name};
+use crate::simulator::sql::types::{Family, family, is_number, name};
 use crate::simulator::value::{Datum, SqlType};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -81,8 +81,8 @@ fn moment_parameter(types: &[SqlType], place: usize) -> Result<SqlType, usize> {
     match types.get(place) {
         Some(sql_type) if family(*sql_type) == Family::Time => Ok(*sql_type),
         Some(sql_type) if family(*sql_type) == Family::Text => Ok(SqlType::DateTime2(7)),
-        // The literal NULL is an int.
-        Some(SqlType::Int) => Ok(SqlType::DateTime),
+        // Numbers are days since 1900-01-01, as datetime has them.
+        Some(sql_type) if is_number(*sql_type) => Ok(SqlType::DateTime),
         _ => Err(place + 1),
     }
 }
