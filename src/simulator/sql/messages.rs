@@ -49,7 +49,7 @@ impl From<Message> for Failure {
     fn from(message: Message) -> Self {
         let reach = match message.number {
             207 | 208 | 209 | 4104 | 8120 => Reach::Scope,
-            241 | 242 | 244 | 245 | 248 | 295 | 911 | 8114 | 8169 => Reach::Batch,
+            217 | 241 | 242 | 244 | 245 | 248 | 295 | 911 | 8114 | 8169 => Reach::Batch,
             _ => Reach::Statement,
         };
         Self::new(message, reach)

@@ -9,7 +9,7 @@ use crate::simulator::sql::functions::{ErrorDetails, ServerState};
 use crate::simulator::sql::messages::{Failure, Reach, error};
 use crate::simulator::sql::parser::parse_batch;
 use crate::simulator::sql::plan::Expr;
-use crate::simulator::sql::program::{Action, Instruction, compile};
+use crate::simulator::sql::program::{Action, Instruction, compile, declarations};
 use crate::simulator::sql::variables::Variables;
 use crate::simulator::value::{Datum, SqlType};
 use std::cell::RefCell;
@@ -93,7 +93,7 @@ impl SqlSession {
     pub(super) fn enter(
         &mut self,
         sql: &str,
-        variables: Variables,
+        mut variables: Variables,
         outputs: Vec<(String, String)>,
         result: Option<String>,
         procedure: Option<String>,
@@ -104,8 +104,12 @@ impl SqlSession {
         }
         let statements = parse_batch(sql, self.host.version(), variables.names())
             .map_err(|message| Failure::new(message, Reach::Scope).at_line(1))?;
+        let program = compile(statements);
+        for declaration in declarations(&program) {
+            variables.declare(&declaration.name, declaration.sql_type, Datum::Null);
+        }
         self.frames.push(Frame {
-            program: Arc::new(compile(statements)),
+            program: Arc::new(program),
             next: 0,
             variables: RefCell::new(variables),
             caught: Vec::new(),
@@ -255,6 +259,9 @@ impl SqlSession {
         drop(outer);
         drop(inner);
         self.return_to_database(frame.database);
+        if frame.procedure.is_some() {
+            self.send_procedure_done(status);
+        }
     }
 
     fn server_state(&self) -> ServerState<'_> {
@@ -325,12 +332,6 @@ impl SqlSession {
     pub(super) fn set_variable(&self, name: &str, value: Datum) {
         if let Some(frame) = self.frames.last() {
             frame.variables.borrow_mut().set(name, value);
-        }
-    }
-
-    pub(super) fn declare_variable(&self, name: &str, sql_type: SqlType, value: Datum) {
-        if let Some(frame) = self.frames.last() {
-            frame.variables.borrow_mut().declare(name, sql_type, value);
         }
     }
 

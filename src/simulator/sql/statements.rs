@@ -18,11 +18,11 @@ impl SqlSession {
             StatementKind::Select(query) => return self.select(query),
             StatementKind::Declare(declarations) => {
                 for declaration in declarations {
-                    let value = match &declaration.value {
-                        Some(value) => self.value(value, Some(declaration.sql_type))?.0,
-                        None => Datum::Null,
-                    };
-                    self.declare_variable(&declaration.name, declaration.sql_type, value);
+                    // The variables are there since the batch began; one without a value keeps what it has.
+                    if let Some(value) = &declaration.value {
+                        let (value, _) = self.value(value, Some(declaration.sql_type))?;
+                        self.set_variable(&declaration.name, value);
+                    }
                 }
                 return Ok(());
             }

@@ -59,6 +59,11 @@ fn statements_need_no_semicolons_between_them() {
 fn flow_of_control() {
     check(&[
         ("IF 1 = 1 SELECT 'a' ELSE SELECT 'b'", "a"),
+        ("IF 1 = 0 DECLARE @x int = 5 SELECT @x SET @x = 1 SELECT @x", "NULL\n1"),
+        (
+            "DECLARE @i int = 0 WHILE @i < 3 BEGIN DECLARE @n int SET @n = ISNULL(@n, 0) + 1 SET @i += 1 END SELECT @n",
+            "3",
+        ),
         (
             "IF NULL = 1 SELECT 'a'; ELSE IF EXISTS (SELECT 1 FROM sys.dm_files) BEGIN SELECT 'b' SELECT 'c' END ELSE SELECT 'd' SELECT 'e'",
             "b\nc\ne",
@@ -122,10 +127,13 @@ fn catch_sees_errors() {
 fn dynamic_sql_has_variables_of_its_own() {
     check(&[
         ("EXEC ('SELECT 1 SELECT 2') SELECT 3", "1\n2\n3"),
-        ("DECLARE @q nvarchar(100) = N'SELECT @a + 1', @v int = 4 EXEC sp_executesql @q, N'@a int', @v", "5"),
-        ("EXECUTE master.sys.sp_executesql N'SELECT @a, @b', N'@a int, @b varchar(5)', @b = 'x', @a = -2", "-2|x"),
-        ("DECLARE @out int EXEC sp_executesql N'SET @o = 7', N'@o int OUTPUT', @out OUTPUT SELECT @out", "7"),
-        ("DECLARE @r int EXEC @r = sp_executesql N'RETURN 3' SELECT @r", "3"),
+        ("DECLARE @q nvarchar(100) = N'SELECT @a + 1', @v int = 4 EXEC sp_executesql @q, N'@a int', @v", "5\nstatus 0"),
+        (
+            "EXECUTE master.sys.sp_executesql N'SELECT @a, @b', N'@a int, @b varchar(5)', @b = 'x', @a = -2",
+            "-2|x\nstatus 0",
+        ),
+        ("DECLARE @out int EXEC sp_executesql N'SET @o = 7', N'@o int OUTPUT', @out OUTPUT SELECT @out", "status 0\n7"),
+        ("DECLARE @r int EXEC @r = sp_executesql N'RETURN 3' SELECT @r", "status 3\n3"),
         ("DECLARE @a int EXEC ('SELECT @a')", "137: Must declare the scalar variable \"@a\"."),
         (
             "BEGIN TRY EXEC ('USE Shop SELECT 1 / 0') END TRY BEGIN CATCH EXEC ('SELECT DB_NAME(), ERROR_NUMBER()') END CATCH",
@@ -171,7 +179,7 @@ fn event_sessions_and_dbcc_get_their_own_tokens() {
     let sql = "CREATE EVENT SESSION [a] ON SERVER ADD EVENT sqlos.wait_info(SET x = 1 ACTION(package0.callstack) WHERE (opcode = 1 AND name <> 'SELECT'))
         ADD TARGET package0.histogram(SET slots = 1024) WITH (MAX_MEMORY = 4 MB, STARTUP_STATE = OFF)
         ALTER EVENT SESSION a ON SERVER STATE = START
-        ALTER EVENT SESSION a ON SERVER DROP EVENT sqlos.wait_info, ADD EVENT sqlserver.[select] DROP TARGET package0.ring_buffer
+        ALTER EVENT SESSION a ON SERVER DROP EVENT sqlos.wait_info, ADD EVENT sqlserver.select DROP TARGET package0.ring_buffer
         DROP EVENT SESSION a ON SERVER DROP EVENT SESSION refused ON SERVER SELECT 1
         DBCC TRACEON (3656, -1) WITH NO_INFOMSGS DBCC SQLPERF('sys.dm_os_wait_stats', CLEAR); SET NOCOUNT ON
         IF 1 = 0 DBCC TRACEOFF (1) ELSE DBCC TRACESTATUS (-1)";

@@ -155,6 +155,8 @@ fn every_column_has_its_t_sql_type() {
         ("ISNULL(MAX(wait_type), 'a')", text(60)),
         ("COALESCE(CAST(NULL AS bigint), 1)", SqlType::BigInt),
         ("CASE WHEN 1 = 2 THEN NULL ELSE CAST(NULL AS smallint) END", SqlType::SmallInt),
+        ("CAST(1 AS decimal(10,2)) / CAST(3 AS decimal(10,2))", SqlType::Decimal { precision: 23, scale: 13 }),
+        ("CAST(1 AS decimal(38,10)) * CAST(1 AS decimal(38,10))", SqlType::Decimal { precision: 38, scale: 6 }),
         ("COALESCE(NULL, 1, 2.5)", SqlType::Decimal { precision: 11, scale: 1 }),
         ("CAST(1 AS nvarchar(max))", SqlType::NVarChar(None)),
         ("CAST(1 AS nvarchar)", text(30)),
@@ -231,6 +233,8 @@ fn rows_are_filtered_ordered_and_cut() {
         ),
         ("SELECT x.a + 1 FROM (SELECT 1 AS a UNION ALL SELECT 2) AS x ORDER BY x.a DESC", "3\n2"),
         ("SELECT v.a, v.b FROM (VALUES (1, 'x'), (2, NULL)) AS v(a, b)", "1|x\n2|NULL"),
+        ("SELECT 1 WHERE 'a ' = N'A' AND 'a' <> 'b' AND 'Z' > 'a' AND '_' < 'A' AND '9' < 'a'", "1"),
+        ("SELECT COUNT(*) FROM (VALUES ('a'), ('A '), ('b')) AS v(x) GROUP BY x ORDER BY x", "2\n1"),
         ("SELECT 1 WHERE 1 = 0", ""),
         ("SELECT 1 WHERE NOT (NULL = 1)", ""),
         (

@@ -154,7 +154,7 @@ impl<'t> Parser<'t> {
             if self.is_symbol(".") {
                 parts.push(String::new());
             } else {
-                parts.push(self.any_identifier()?);
+                parts.push(self.name()?);
             }
         }
         Ok(parts)
@@ -167,11 +167,6 @@ impl<'t> Parser<'t> {
             parts.join(".")
         );
         error(117, 15, 1, text).at_line(self.line())
-    }
-
-    /// After a dot, reserved words are refused too, but a name there may be any other word.
-    fn any_identifier(&mut self) -> Parsed<String> {
-        self.name()
     }
 
     fn variable_name(&mut self) -> Parsed<String> {
