@@ -1,3 +1,5 @@
 //! The `xestack` command.
 
-fn main() {}
+fn main() -> xestack::cli::Exit {
+    xestack::cli::run(std::env::args_os())
+}

@@ -1,1 +1,252 @@
-//! (to be written)
+//! Owns the way from evidence to a report: classify, merge, difference, weigh, conclude. Pure: the same evidence and
+//! catalogue give the same report, whatever the machine, and every input gives one.
+
+mod agreement;
+pub mod cache;
+pub mod classify;
+pub mod deltas;
+pub mod facts;
+pub mod findings;
+pub mod frames;
+pub mod measures;
+pub mod merge;
+mod parallel;
+pub mod sessions;
+pub mod shares;
+pub mod verdict;
+pub mod words;
+pub mod wrong_symbols;
+
+use crate::{
+    catalog::Catalog,
+    model::{
+        Capture, ClassTotal, Evidence, Problem, Report, SCHEMA, SessionEvidence, Severity, StackClass, StackItem,
+        Stacks, Tool, VerdictKind,
+    },
+};
+use cache::StackCache;
+use classify::{YIELD_WAIT, is_yield_capture};
+use facts::{Facts, Scope};
+use merge::{Located, MergedStack};
+use shares::Tally;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+use wrong_symbols::{Trust, trust};
+
+/// The report of the evidence.
+pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
+    let settings = &catalog.sos_yield;
+    let located = locate(&evidence.sessions);
+    let trust = trust(located.iter().map(|located| located.stack));
+    let cache = StackCache::new(catalog, matches!(trust, Trust::Wrong(_)));
+    let merged = merge::merge(&located, &cache);
+    let items = merge::items(&merged);
+
+    let scope = scope(&evidence.sessions);
+    let tally = tally(&evidence.sessions, scope, &located, &cache);
+    let measures = measures::measures(evidence, &settings.gates);
+    let (before, after) = (evidence.before.as_ref(), evidence.after.as_ref());
+    let deltas = deltas::deltas(before, after, &measures, &catalog.waits, &settings.spins);
+    let shares = tally.shares(&settings.shares);
+    let facts = Facts { evidence, catalog, measures, deltas, items, scope, tally, shares, trust };
+
+    let findings = findings::findings(&facts);
+    let verdict = verdict::verdict(&facts, &findings);
+    let problems = problems(&facts, &merged, verdict.kind);
+    let stacks = stacks(&merged, facts.items.clone());
+    Report {
+        schema: SCHEMA.to_owned(),
+        tool,
+        capture: Capture {
+            id: evidence.id.clone(),
+            scenario: evidence.scenario.clone(),
+            server: evidence.server.clone(),
+            window: evidence.window,
+            sessions: evidence.sessions.iter().map(sessions::report).collect(),
+            trace_flags: evidence.trace_flags.clone(),
+            problems,
+        },
+        verdict,
+        findings,
+        stacks,
+        waits: facts.deltas.waits.unwrap_or_default(),
+        latches: facts.deltas.latches.unwrap_or_default(),
+        spinlocks: facts.deltas.spinlocks.unwrap_or_default(),
+        files: Vec::new(),
+        databases: Vec::new(),
+    }
+}
+
+/// Every stack with its place. Pasted stacks of a session count on after its target's slots.
+fn locate(sessions: &[SessionEvidence]) -> Vec<Located<'_>> {
+    let mut located = Vec::new();
+    for (document, session) in sessions.iter().enumerate() {
+        let context = &session.context;
+        let slots = session.target.iter().flat_map(|target| &target.slots);
+        located.extend(slots.map(|slot| Located {
+            document,
+            slot: slot.index,
+            count: slot.count,
+            context,
+            stack: &slot.stack,
+        }));
+        let first = session.target.as_ref().map_or(0, |target| target.slots.len());
+        let pasted = session.pasted.iter().enumerate();
+        located.extend(pasted.map(|(index, pasted)| Located {
+            document,
+            slot: first + index,
+            count: pasted.count,
+            context,
+            stack: &pasted.stack,
+        }));
+    }
+    located
+}
+
+/// Yields decide where any session counts them; the rest is judged by its frames where its kind is not known.
+fn scope(sessions: &[SessionEvidence]) -> Scope {
+    if sessions.is_empty() {
+        Scope::Nothing
+    } else if sessions.iter().any(|session| is_yield_capture(&session.context)) {
+        Scope::Yields
+    } else if sessions.iter().any(is_unknown) {
+        Scope::Unknown
+    } else {
+        Scope::Others
+    }
+}
+
+fn is_unknown(session: &SessionEvidence) -> bool {
+    session.context.event.is_none() && session.context.wait_type.is_none()
+}
+
+/// The events of the sessions in scope, by class.
+fn tally(sessions: &[SessionEvidence], scope: Scope, located: &[Located<'_>], cache: &StackCache<'_>) -> Tally {
+    let mut slots: Vec<Vec<(StackClass, u64)>> = vec![Vec::new(); sessions.len()];
+    for Located { document, context, stack, count, .. } in located {
+        let class = cache.classification(context, stack, &cache.merge_ids(&stack.frames)).class;
+        if let Some(slots) = slots.get_mut(*document) {
+            slots.push((class, *count));
+        }
+    }
+    let mut tally = Tally::default();
+    for (session, slots) in sessions.iter().zip(&slots) {
+        let counts = match scope {
+            Scope::Yields => is_yield_capture(&session.context),
+            Scope::Unknown => is_unknown(session),
+            Scope::Others | Scope::Nothing => true,
+        };
+        if counts {
+            tally.add(session, slots, &cache.catalog().sos_yield.shares);
+        }
+    }
+    tally
+}
+
+fn stacks(merged: &[MergedStack], items: Vec<StackItem>) -> Stacks {
+    let mut by_class: BTreeMap<(StackClass, Option<&str>), u128> = BTreeMap::new();
+    for stack in merged {
+        let key = (stack.classification.class, stack.classification.area.as_deref());
+        let events = by_class.entry(key).or_default();
+        *events = events.saturating_add(stack.events);
+    }
+    let total: u128 = by_class.values().fold(0, |sum, events| sum.saturating_add(*events));
+    let unresolved = by_class.iter().filter(|((class, _), _)| *class == StackClass::Unresolved);
+    let unresolved: u128 = unresolved.fold(0, |sum, (_, events)| sum.saturating_add(*events));
+    let mut classes: Vec<((StackClass, Option<&str>), u128)> = by_class.into_iter().collect();
+    classes.sort_by_key(|(key, events)| (Reverse(*events), *key));
+    let share = |events: u128| if total == 0 { 0.0 } else { events as f64 / total as f64 };
+    Stacks {
+        total_events: held(total),
+        distinct: items.len() as u64,
+        unresolved_events: held(unresolved),
+        classes: classes
+            .into_iter()
+            .map(|((class, area), events)| ClassTotal {
+                class,
+                area: area.map(ToOwned::to_owned),
+                events: held(events),
+                share: share(events),
+            })
+            .collect(),
+        items,
+    }
+}
+
+/// A sum at the end of its range where it goes beyond; [`deltas::count_overflow`] says so.
+fn held(sum: u128) -> u64 {
+    u64::try_from(sum).unwrap_or(u64::MAX)
+}
+
+/// Everything that went other than it should have: while collecting, in the documents, and in what they show.
+fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec<Problem> {
+    let mut problems = facts.evidence.problems.clone();
+    problems.extend(facts.evidence.sessions.iter().flat_map(sessions::problems));
+    problems.extend(facts.deltas.problems.iter().cloned());
+    problems.extend(agreement::problem(facts));
+    problems.extend(symbol_problems(facts, merged, kind));
+    problems.extend(spinlock_in_yield(facts));
+    problems.extend(missing_evidence(facts));
+    if merged.iter().fold(0_u128, |sum, stack| sum.saturating_add(stack.events)) > u128::from(u64::MAX) {
+        problems.push(deltas::count_overflow());
+    }
+    let mut seen = BTreeSet::new();
+    problems.retain(|problem| seen.insert((problem.code.clone(), problem.message.clone())));
+    problems
+}
+
+/// What there is no evidence of at all.
+fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
+    let counters = facts.evidence.before.is_some() && facts.evidence.after.is_some();
+    match facts.scope {
+        Scope::Nothing if counters => {
+            Some(Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them"))
+        }
+        Scope::Unknown => Some(
+            Problem::new(
+                "context_unknown",
+                Severity::Info,
+                "which event and wait type the stacks belong to is not known",
+            )
+            .with_hint(verdict::SAY_CONTEXT),
+        ),
+        _ => None,
+    }
+}
+
+fn symbol_problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec<Problem> {
+    let (hint, _) = verdict::symbols(facts);
+    match &facts.trust {
+        Trust::Wrong(why) => {
+            let message = format!("the stacks show nearest exports, not the functions that ran: {why}");
+            return vec![Problem::new("wrong_symbols", Severity::Partial, message).with_hint(hint)];
+        }
+        Trust::Suspect(why) => {
+            return vec![Problem::new("symbols_suspect", Severity::Warning, format!("names may be wrong: {why}"))];
+        }
+        Trust::Trusted => {}
+    }
+    let nameless = merged.iter().filter(|stack| stack.classification.class == StackClass::Unresolved);
+    let events = nameless.fold(0_u128, |sum, stack| sum.saturating_add(stack.events));
+    if events == 0 {
+        return Vec::new();
+    }
+    // Where the verdict holds whatever they are, nothing that decides is missing.
+    let severity = if kind == VerdictKind::Inconclusive { Severity::Partial } else { Severity::Warning };
+    let message = format!("{events} events have stacks with unresolved frames where their class is looked for");
+    vec![Problem::new("unresolved_frames", severity, message).with_hint(hint)]
+}
+
+fn spinlock_in_yield(facts: &Facts<'_>) -> Option<Problem> {
+    let events = facts.tally.placed.get(&StackClass::SpinlockBackoff).copied().unwrap_or(0);
+    (facts.scope == Scope::Yields && events > 0).then(|| {
+        Problem::new(
+            "spinlock_in_yield",
+            Severity::Warning,
+            format!("{events} events of {YIELD_WAIT} have spinlock frames, which no published evidence shows"),
+        )
+        .with_hint("look at these stacks: either symbols are wrong, or this build records back-offs as yields")
+    })
+}

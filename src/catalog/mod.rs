@@ -1,1 +1,232 @@
-//! (to be written)
+//! Owns the knowledge that is data: `symbols/` (what frames, waits, spinlocks and latches mean) and the verdict settings
+//! of each scenario in `sessions/`. It reads (name, text) pairs, so that embedded and user-given files are alike.
+
+mod areas;
+mod glossary;
+mod pattern;
+mod plumbing;
+mod rules;
+pub mod sessions;
+mod verdicts;
+mod waits;
+
+pub use areas::{Area, Areas};
+pub use glossary::{Glossary, Term};
+pub use pattern::Pattern;
+pub use plumbing::Plumbing;
+pub use rules::{Look, Rule, Rules};
+pub use verdicts::{AgreementSettings, GateSettings, NoContentionSettings, ShareSettings, SpinSettings, YieldSettings};
+pub use waits::{WaitCategories, WaitCategory};
+
+use serde::de::DeserializeOwned;
+
+/// All files that are built in, by their path in the repository.
+const EMBEDDED: [(&str, &str); 7] = [
+    ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
+    ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
+    ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
+    ("symbols/spinlocks.toml", include_str!("../../symbols/spinlocks.toml")),
+    ("symbols/latches.toml", include_str!("../../symbols/latches.toml")),
+    ("symbols/waits.toml", include_str!("../../symbols/waits.toml")),
+    ("sessions/sos-yield/verdict.toml", include_str!("../../sessions/sos-yield/verdict.toml")),
+];
+
+/// Everything the analysis looks up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Catalog {
+    /// From frames to classes, in order.
+    pub rules: Rules,
+    /// Frames that the event machinery and the wait primitives add.
+    pub plumbing: Plumbing,
+    /// From frames to areas of the engine, in order.
+    pub areas: Areas,
+    /// What spinlocks protect.
+    pub spinlocks: Glossary,
+    /// What latch classes protect.
+    pub latches: Glossary,
+    /// Wait types by category, and which of them are idle.
+    pub waits: WaitCategories,
+    /// Thresholds of scenario `sos-yield`.
+    pub sos_yield: YieldSettings,
+}
+
+/// A catalogue file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// Not TOML.
+    #[error("{file} is not valid TOML")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// What the reader said.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// TOML of another shape than the file's kind has.
+    #[error("{file}, at `{path}`")]
+    Shape {
+        /// The file.
+        file: String,
+        /// Where in it.
+        path: String,
+        /// What the reader said.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// The right shape, but a value that makes no sense.
+    #[error("{file}, at `{path}`: {message}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// Where in it.
+        path: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A name that no kind of file has.
+    #[error("{file} is no catalogue file")]
+    UnknownFile {
+        /// The file.
+        file: String,
+    },
+    /// A kind of file that was not given.
+    #[error("{file} is missing")]
+    Missing {
+        /// The file.
+        file: &'static str,
+    },
+}
+
+impl Catalog {
+    /// The catalogue that is built in.
+    ///
+    /// # Errors
+    /// When a built-in file is invalid, which the tests rule out.
+    pub fn embedded() -> Result<Self, CatalogError> {
+        Self::from_texts(&EMBEDDED)
+    }
+
+    /// The catalogue of these (name, text) pairs. A name is a path such as `symbols/rules.toml`; where one comes
+    /// twice, the later text stands.
+    ///
+    /// # Errors
+    /// The first file that is unknown, missing, or invalid, with the place in it.
+    pub fn from_texts<N: AsRef<str>, T: AsRef<str>>(texts: &[(N, T)]) -> Result<Self, CatalogError> {
+        for (name, _) in texts {
+            if !EMBEDDED.iter().any(|(known, _)| *known == name.as_ref()) {
+                return Err(CatalogError::UnknownFile { file: name.as_ref().to_owned() });
+            }
+        }
+        Ok(Self {
+            rules: load(texts, "symbols/rules.toml")?,
+            plumbing: load(texts, "symbols/plumbing.toml")?,
+            areas: load(texts, "symbols/areas.toml")?,
+            spinlocks: load(texts, "symbols/spinlocks.toml")?,
+            latches: load(texts, "symbols/latches.toml")?,
+            waits: load(texts, "symbols/waits.toml")?,
+            sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
+        })
+    }
+}
+
+/// What a file's content must hold to beyond its shape.
+trait Checked {
+    /// The first fault: where, and what.
+    fn fault(&self) -> Option<(String, String)>;
+}
+
+fn load<N, T, C>(texts: &[(N, T)], file: &'static str) -> Result<C, CatalogError>
+where
+    N: AsRef<str>,
+    T: AsRef<str>,
+    C: DeserializeOwned + Checked,
+{
+    let text = texts.iter().rev().find(|(name, _)| name.as_ref() == file).map(|(_, text)| text.as_ref());
+    let content: C = parse(file, text.ok_or(CatalogError::Missing { file })?)?;
+    match content.fault() {
+        None => Ok(content),
+        Some((path, message)) => Err(CatalogError::Invalid { file: file.to_owned(), path, message }),
+    }
+}
+
+/// One TOML text as a value, with the path to what does not fit.
+fn parse<C: DeserializeOwned>(file: &str, text: &str) -> Result<C, CatalogError> {
+    let reader = toml::Deserializer::parse(text)
+        .map_err(|source| CatalogError::Syntax { file: file.to_owned(), source: Box::new(source) })?;
+    serde_path_to_error::deserialize(reader).map_err(|error| CatalogError::Shape {
+        file: file.to_owned(),
+        path: error.path().to_string(),
+        source: Box::new(error.into_inner()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Catalog, CatalogError, EMBEDDED};
+    use std::error::Error;
+
+    fn with(file: &str, text: &str) -> Result<Catalog, CatalogError> {
+        let mut texts: Vec<(&str, &str)> = EMBEDDED.to_vec();
+        texts.push((file, text));
+        Catalog::from_texts(&texts)
+    }
+
+    #[test]
+    fn the_embedded_files_are_valid() {
+        Catalog::embedded().unwrap();
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        let rule = "[[rule]]\nid = \"a\"\nclass = \"lock\"\nwhy = \"w\"\nlook = \"top\"\nframes = [\"F\"]\nmust_match = [[\"F\"]]\nmust_not_match = [[\"G\"]]\n";
+        let twice = format!("{rule}{rule}");
+        let term = "[[term]]\nnames = [\"A\"]\nmeaning = \"m\"\nbasis = \"hearsay\"\n";
+        let settings = include_str!("../../sessions/sos-yield/verdict.toml");
+        let swapped = settings.replace("cycles_per_spin_high = 40.0", "cycles_per_spin_high = 4.0");
+        let beyond = settings.replace("cpu_yield_low = 0.90", "cpu_yield_low = 1.90");
+        let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
+        for (file, text, place) in [
+            ("symbols/rules.toml", twice.as_str(), "rule[1].id"),
+            ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
+            ("symbols/rules.toml", &rule.replace("[[\"G\"]]", "[]"), "rule[0].must_match"),
+            ("symbols/latches.toml", term, "term[0].basis"),
+            ("symbols/waits.toml", "version = \"1\"\n[[category]]\nname = \"x\"\nwait_types = []\n", "category[0]"),
+            ("sessions/sos-yield/verdict.toml", &beyond, "shares.cpu_yield_low"),
+            ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
+            ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),
+        ] {
+            let error = with(file, text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_idle_list_keeps_waits_for_a_replica_apart() {
+        let waits = Catalog::embedded().unwrap().waits;
+        assert!(waits.is_idle("SLEEP_TASK") && waits.is_idle("HADR_WORK_QUEUE"));
+        for working in ["HADR_SYNC_COMMIT", "SOS_SCHEDULER_YIELD", "WRITELOG", "SPINLOCK_EXT", "NEVER_SEEN"] {
+            assert!(!waits.is_idle(working), "{working}");
+        }
+        assert!(waits.of("NEVER_SEEN").is_none());
+    }
+
+    #[test]
+    fn an_error_names_file_and_place() {
+        let error = with("symbols/areas.toml", "[[area]]\nname = \"x\"\nframes = [\"A*\"]\nextra = 1\n").unwrap_err();
+        assert!(error.to_string().starts_with("symbols/areas.toml, at `area[0]"), "{error}");
+        assert!(error.source().unwrap().to_string().contains("extra"));
+
+        let error = with("symbols/waits.toml", "[[category]\n").unwrap_err();
+        assert_eq!(error.to_string(), "symbols/waits.toml is not valid TOML");
+
+        let error = with("symbols/areas.toml", "[[area]]\nname = \"x\"\nframes = [\"\"]\n").unwrap_err();
+        assert_eq!(error.to_string(), "symbols/areas.toml, at `area[0].frames[0]`");
+        assert!(error.source().unwrap().to_string().contains("cannot be empty"));
+
+        let error = with("symbols/other.toml", "").unwrap_err();
+        assert_eq!(error.to_string(), "symbols/other.toml is no catalogue file");
+
+        let error = Catalog::from_texts(&EMBEDDED[1..]).unwrap_err();
+        assert_eq!(error.to_string(), "symbols/rules.toml is missing");
+    }
+}

@@ -92,12 +92,21 @@ pub struct EventContext {
 }
 
 /// One event session and its target document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SessionEvidence {
     /// Session name, or the file's name for offline input.
     pub name: String,
     /// What its events are.
     pub context: EventContext,
+    /// What its target buckets by: `callstack`, or an event field such as `type`; `None` for call stacks of files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<String>,
+    /// Keys of the map values its events are filtered to; empty where they are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter_keys: Vec<u64>,
+    /// N where only about one event in N is counted by design.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_one_in: Option<u64>,
     /// Slots asked for in the DDL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots_requested: Option<u64>,
@@ -162,6 +171,12 @@ pub struct Evidence {
     pub trace_flags: Vec<TraceFlagUse>,
     /// Loaded modules.
     pub modules: Vec<Module>,
+    /// Names of the server's spinlock types by map key, where the scenario looked them up.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub map_names: BTreeMap<u64, String>,
+    /// Event sessions of others that ran in the window; they can cause contention themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_event_sessions: Vec<String>,
     /// What went wrong while collecting.
     pub problems: Vec<Problem>,
 }

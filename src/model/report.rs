@@ -271,6 +271,9 @@ pub struct StackItem {
     pub events: u64,
     /// Slots merged into it, `<document index>:<slot index>`; pasted stacks count as slots.
     pub slots: Vec<String>,
+    /// How many of the first frames the event machinery added: they name the event, not the cause.
+    #[serde(default)]
+    pub plumbing: usize,
     /// Frames, leaf first, plumbing included.
     pub frames: Vec<Frame>,
 }

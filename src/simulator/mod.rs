@@ -5,9 +5,22 @@
 //! instance. The collector reaches it only over a socket, as it reaches a real server.
 
 pub mod clock;
+pub mod dbcc;
 pub mod events;
+pub mod faults;
 pub mod host;
+pub mod instance;
+pub mod launch;
+pub mod maps;
+pub mod modules;
 pub mod output;
+pub mod permissions;
+pub mod properties;
+pub mod seeded;
+pub mod server;
 pub mod sql;
 pub mod value;
+pub mod versions;
+pub mod views;
 pub mod wire;
+pub mod workload;

@@ -1,1 +1,10 @@
-//! (to be written)
+//! Owns the SQL that is sent: catalogue + version + values in, statement text out. Pure, so that the dry run prints
+//! what a capture sends.
+
+mod dry_run;
+mod render;
+mod script;
+
+pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
+pub use render::{Argument, RenderError, render};
+pub use script::{Scope, SessionDefinition, Statements, symbol_trace_flags};

@@ -1,1 +1,18 @@
-//! Tests of analyze.
+//! Tests of analyze: known evidence in, exact answers out.
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::float_cmp,
+    reason = "a test that panics or prints says what is wrong"
+)]
+
+mod classes;
+mod corpus;
+mod counters;
+mod intervals;
+mod merging;
+mod support;
+mod symbols;
+mod verdicts;

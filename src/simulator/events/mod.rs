@@ -1,1 +1,201 @@
-//! Owns Extended Events and the instance they belong to.
+//! Owns Extended Events: the catalogue of sessions, the running ones, and what the statements do to them.
+
+pub mod callstack;
+pub mod catalogue;
+pub mod cursor;
+pub mod errors;
+pub mod expression;
+pub mod histogram;
+pub mod options;
+pub mod predicate;
+pub mod running;
+pub mod session;
+pub mod statement;
+pub mod targets;
+pub mod xml;
+
+use crate::simulator::events::options::OptionSetting;
+use crate::simulator::events::running::{RunningSession, World};
+use crate::simulator::events::session::Definition;
+use crate::simulator::events::statement::{Change, Statement};
+use crate::simulator::output::Message;
+use crate::simulator::sql::tokenizer::tokenize;
+use crate::simulator::versions::VersionData;
+
+/// Sessions that come with the server, as the DDL they would be made by. Their events are a selection.
+const BUILT_IN: [&str; 2] = [
+    "CREATE EVENT SESSION [system_health] ON SERVER
+     ADD EVENT sqlserver.error_reported(ACTION(package0.callstack, sqlserver.session_id, sqlserver.sql_text)
+         WHERE ([severity] >= (20))),
+     ADD EVENT sqlos.spinlock_backoff_warning(ACTION(package0.callstack, sqlserver.session_id))
+     ADD TARGET package0.event_file(SET filename = N'system_health.xel', max_file_size = (5), max_rollover_files = (4)),
+     ADD TARGET package0.ring_buffer(SET max_events_limit = (5000), max_memory = (4096))
+     WITH (MAX_MEMORY = 4096 KB, EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS, MAX_DISPATCH_LATENCY = 120 SECONDS,
+         STARTUP_STATE = ON)",
+    "CREATE EVENT SESSION [telemetry_xevents] ON SERVER
+     ADD EVENT sqlserver.error_reported(WHERE ([error_number] = (18456)))
+     ADD TARGET package0.ring_buffer(SET max_memory = (4096))
+     WITH (MAX_DISPATCH_LATENCY = 120 SECONDS, STARTUP_STATE = ON)",
+];
+
+/// First catalogue number of a session that a client creates. Assumed: the server's own come before.
+const FIRST_CLIENT_SESSION: i32 = 65_537;
+
+/// All event sessions of an instance.
+#[derive(Debug, Default)]
+pub struct Engine {
+    /// The catalogue.
+    pub definitions: Vec<Definition>,
+    /// What runs.
+    pub running: Vec<RunningSession>,
+    last_id: i32,
+    started: u64,
+}
+
+/// What a statement did that concerns the rest of the instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// A session was started: a burst may begin.
+    Started,
+    /// Nothing.
+    Nothing,
+}
+
+impl Engine {
+    /// With the built-in sessions, running.
+    pub fn new(version: &VersionData, world: &World<'_>) -> Self {
+        let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - BUILT_IN.len() as i32, ..Self::default() };
+        for ddl in BUILT_IN {
+            // The texts are ours; a test holds that both sessions run.
+            if let Ok(create @ Statement::Create { .. }) = tokenize(ddl).and_then(|tokens| statement::parse(&tokens))
+                && engine.execute(&create, version, world, false).is_ok()
+                && let Some(definition) = engine.definitions.last()
+            {
+                let name = definition.name.clone();
+                if let Err(message) = engine.start(&name, world) {
+                    tracing::error!(number = message.number, session = name, "built-in event session does not start");
+                }
+            }
+        }
+        engine
+    }
+
+    /// Dispatches what is due in all running sessions.
+    pub fn advance(&mut self, world: &World<'_>) {
+        for session in &mut self.running {
+            session.advance(world);
+        }
+    }
+
+    /// A running session by its name.
+    pub fn running(&self, name: &str) -> Option<&RunningSession> {
+        self.running.iter().find(|session| same_name(&session.name, name))
+    }
+
+    fn position(&self, verb: &str, name: &str) -> Result<usize, Message> {
+        self.definitions
+            .iter()
+            .position(|known| same_name(&known.name, name))
+            .ok_or_else(|| errors::session_missing(verb, name))
+    }
+
+    /// Runs a statement; everything due has been dispatched before. An error leaves all as it was.
+    pub fn execute(
+        &mut self,
+        statement: &Statement,
+        version: &VersionData,
+        world: &World<'_>,
+        refuse_dropping_last_event: bool,
+    ) -> Result<Effect, Message> {
+        match statement {
+            Statement::Create { name, events, targets, options } => {
+                if self.definitions.iter().any(|known| same_name(&known.name, name)) {
+                    return Err(errors::session_exists(name));
+                }
+                let made = Definition::create(self.last_id + 1, name, events, targets, options, version)?;
+                self.last_id += 1;
+                self.definitions.push(made);
+                Ok(Effect::Nothing)
+            }
+            Statement::Drop { name } => {
+                let at = self.position("drop", name)?;
+                self.definitions.remove(at);
+                self.running.retain(|session| !same_name(&session.name, name));
+                Ok(Effect::Nothing)
+            }
+            Statement::Alter { name, change } => self.alter(name, change, version, world, refuse_dropping_last_event),
+        }
+    }
+
+    fn alter(
+        &mut self,
+        name: &str,
+        change: &Change,
+        version: &VersionData,
+        world: &World<'_>,
+        refuse_dropping_last_event: bool,
+    ) -> Result<Effect, Message> {
+        let at = self.position("alter", name)?;
+        let mut changed = match self.definitions.get(at) {
+            Some(definition) => definition.clone(),
+            None => return Err(errors::session_missing("alter", name)),
+        };
+        let is_running = self.running(name).is_some();
+        let options = match change {
+            Change::Start => return self.start(name, world).map(|()| Effect::Started),
+            Change::Stop => return self.stop(name).map(|()| Effect::Nothing),
+            Change::Add { events, targets, options } => {
+                changed.add(events, targets, version)?;
+                options
+            }
+            Change::Drop { events, targets, options } => {
+                changed.remove(events, targets)?;
+                if let Some(last) =
+                    events.first().filter(|_| is_running && refuse_dropping_last_event && changed.events.is_empty())
+                {
+                    return Err(errors::last_event(&last.to_string()));
+                }
+                options
+            }
+        };
+        let fixed = options.iter().find(|option| !matches!(option, OptionSetting::StartupState(_)));
+        if let Some(option) = fixed.filter(|_| is_running) {
+            return Err(errors::option_while_running(option.name()));
+        }
+        changed.options = changed.options.with(options)?;
+        if let Some(running) = self.running.iter_mut().find(|session| same_name(&session.name, name)) {
+            running.follow(&changed, world);
+        }
+        if let Some(definition) = self.definitions.get_mut(at) {
+            *definition = changed;
+        }
+        Ok(Effect::Nothing)
+    }
+
+    fn start(&mut self, name: &str, world: &World<'_>) -> Result<(), Message> {
+        let at = self.position("alter", name)?;
+        if self.running(name).is_some() {
+            return Err(errors::already_started());
+        }
+        if let Some(definition) = self.definitions.get(at) {
+            self.started += 1;
+            let address = 0x0000_01f4_3c00_0000 + self.started * 0x0001_0000;
+            self.running.push(RunningSession::start(definition, address, world));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, name: &str) -> Result<(), Message> {
+        self.position("alter", name)?;
+        if self.running(name).is_none() {
+            return Err(errors::already_stopped());
+        }
+        self.running.retain(|session| !same_name(&session.name, name));
+        Ok(())
+    }
+}
+
+/// Names are compared as the server's collation does: without regard to case.
+fn same_name(left: &str, right: &str) -> bool {
+    left.to_lowercase() == right.to_lowercase()
+}

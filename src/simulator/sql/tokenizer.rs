@@ -62,27 +62,10 @@ pub fn syntax_error(near: &str, line: u32) -> Message {
     Message::new(102, 15, format!("Incorrect syntax near '{near}'.")).at_line(line)
 }
 
-/// Longest identifier, in characters.
-const MAX_IDENTIFIER: usize = 128;
-
-fn identifier_too_long(text: &str, line: u32) -> Message {
-    let start: String = text.chars().take(MAX_IDENTIFIER).collect();
-    let text = format!("The identifier that starts with '{start}' is too long. Maximum length is 128.");
-    Message { state: 4, ..Message::new(103, 15, text).at_line(line) }
-}
-
-fn empty_identifier(line: u32) -> Message {
-    let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. \
-                For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change \
-                the alias to a valid name.";
-    Message { state: 4, ..Message::new(1038, 15, text).at_line(line) }
-}
-
 const TWO_CHARACTER_SYMBOLS: [&str; 13] =
     ["<=", ">=", "<>", "!=", "!<", "!>", "+=", "-=", "*=", "/=", "%=", "::", "||"];
 
-/// The tokens of a batch, comments left out. Errors: 105 (unclosed quote), 113 (unclosed comment),
-/// 103 (an identifier of more than 128 characters), 1038 (an empty one).
+/// The tokens of a batch, comments left out. Errors: 105 (unclosed quote), 113 (unclosed comment).
 pub fn tokenize(sql: &str) -> Result<Vec<Token>, Message> {
     let mut scanner = Scanner { text: sql, at: 0, line: 1 };
     let mut tokens = Vec::new();
@@ -180,13 +163,6 @@ impl Scanner<'_> {
             _ if is_word_character(first) => (TokenKind::Word, self.take_while(is_word_character)),
             _ => (TokenKind::Symbol, self.symbol(first)),
         };
-        let identifier = matches!(kind, TokenKind::Word | TokenKind::QuotedIdentifier | TokenKind::Variable);
-        if identifier && text.chars().count() > MAX_IDENTIFIER {
-            return Err(identifier_too_long(&text, line));
-        }
-        if kind == TokenKind::QuotedIdentifier && text.is_empty() {
-            return Err(empty_identifier(line));
-        }
         Ok(Some(Token { kind, text, line, start, end: self.at }))
     }
 
@@ -277,8 +253,5 @@ mod tests {
         let unclosed = tokenize("SELECT\n'abc").unwrap_err();
         assert_eq!((unclosed.number, unclosed.line), (105, 2));
         assert_eq!(tokenize("/* /* */").unwrap_err().number, 113);
-        assert_eq!(tokenize(&"a".repeat(129)).unwrap_err().number, 103);
-        assert!(tokenize(&"a".repeat(128)).is_ok());
-        assert_eq!(tokenize("[]").unwrap_err().number, 1038);
     }
 }

@@ -112,6 +112,9 @@ fn each_mistake_has_its_error_number() {
     ] {
         assert_eq!(error_numbers(sql), [number], "{sql}");
     }
+    for (length, numbers) in [(128, vec![207]), (129, vec![103])] {
+        assert_eq!(error_numbers(&format!("SELECT {} FROM sys.dm_files", "a".repeat(length))), numbers);
+    }
 }
 
 #[test]

@@ -1,0 +1,1 @@
+DROP EVENT SESSION {session_name} ON SERVER

@@ -1,0 +1,9 @@
+SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') AS view_server_state,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER PERFORMANCE STATE') AS view_server_performance_state,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION') AS alter_any_event_session,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY EVENT SESSION') AS create_any_event_session,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'DROP ANY EVENT SESSION') AS drop_any_event_session,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION ENABLE') AS enable_event_session,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION DISABLE') AS disable_event_session,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION DROP EVENT') AS drop_event,
+       IS_SRVROLEMEMBER('sysadmin') AS sysadmin

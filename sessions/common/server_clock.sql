@@ -1,0 +1,1 @@
+SELECT DATEDIFF(second, '19700101', GETUTCDATE()) AS unix_seconds

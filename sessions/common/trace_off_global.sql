@@ -1,0 +1,1 @@
+DBCC TRACEOFF ({flags}, -1) WITH NO_INFOMSGS

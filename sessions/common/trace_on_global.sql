@@ -1,0 +1,1 @@
+DBCC TRACEON ({flags}, -1) WITH NO_INFOMSGS

@@ -1,0 +1,188 @@
+//! Owns symbolising on the server: the raw document is safe already, the least form is tried first, and a global flag is
+//! on no longer than one read takes.
+
+use crate::agent::journal::{State, Step};
+use crate::agent::outcome::{CaptureError, RawTarget};
+use crate::agent::progress::Progress;
+use crate::agent::window::Window;
+use crate::agent::{counters, lock, preflight, take_lock};
+use crate::model::{Problem, Severity, Target};
+use crate::statements::{Scope, Statements};
+use std::time::Duration;
+
+/// A read with flags on loads symbols inside the server; it is given this long, once.
+const SYMBOLISED_READ_LIMIT: Duration = Duration::from_mins(1);
+/// The lock around global flags.
+const FLAGS_LOCK: &str = "xestack/flags";
+
+/// Reads the target again with trace flags on, where they are opted in and the frames are unresolved without.
+pub(super) async fn symbolise(window: &mut Window) -> Result<(), CaptureError> {
+    let unresolved =
+        window.gathered.session.as_ref().and_then(|session| session.target.as_ref()).is_some_and(|target| {
+            target.slots.iter().flat_map(|slot| &slot.stack.frames).any(|frame| !frame.is_resolved())
+        });
+    let flags = flags_to_turn_on(window);
+    // An interrupted run goes straight to restoring.
+    if !unresolved || window.plan.flags_to_use.is_empty() || window.surroundings.interrupt.is_signalled() {
+        return Ok(());
+    }
+    if window.options.trace_flags.during_window || flags.is_empty() {
+        return Ok(());
+    }
+    if !window.options.trace_flags.force
+        && let Some(reason) = refusal_now(window).await?
+    {
+        let message = format!("trace flags were not turned on, call stacks stay unresolved: {reason}");
+        let problem = Problem::new("trace_flags_refused", Severity::Partial, message);
+        window.gathered.problems.push(problem.with_hint("--force-flags insists"));
+        return Ok(());
+    }
+    (window.surroundings.observer)(&Progress::Symbolising);
+    read_with_session_flags(window, &flags).await?;
+    if window.gathered.flag_scope.is_none() {
+        read_with_global_flags(window).await?;
+    }
+    Ok(())
+}
+
+/// The flags of the plan that are not on already.
+fn flags_to_turn_on(window: &Window) -> Vec<u32> {
+    let is_on = |flag: u32| window.plan.flags.iter().any(|state| state.flag == flag && state.global == Some(true));
+    window.plan.flags_to_use.iter().copied().filter(|flag| !is_on(*flag)).collect()
+}
+
+async fn refusal_now(window: &mut Window) -> Result<Option<String>, CaptureError> {
+    let statements = Statements::new(&window.surroundings.sessions, window.plan.version);
+    let names = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
+    let clock = &*window.surroundings.clock;
+    let now = counters::read(&mut window.server, &statements, clock, &names, &mut window.gathered.problems).await?;
+    let cpu = window.gathered.after.as_ref().and_then(|after| counters::cpu_share(after, &now));
+    Ok(preflight::flags_policy(cpu, &now, &window.scenario))
+}
+
+async fn read_with_session_flags(window: &mut Window, flags: &[u32]) -> Result<(), CaptureError> {
+    let on = window.statements().trace_on(flags, Scope::Session)?;
+    let off = window.statements().trace_off(flags, Scope::Session)?;
+    if let Err(error) = window.server.run(&on).await {
+        return note_or_fail(window, error, "a session trace flag could not be turned on");
+    }
+    let resolved = read_again(window).await?;
+    window.server.run(&off).await?;
+    if resolved {
+        window.gathered.flag_scope = Some("session");
+    }
+    Ok(())
+}
+
+async fn read_with_global_flags(window: &mut Window) -> Result<(), CaptureError> {
+    turn_on_globally(window).await?;
+    if window.gathered.flag_scope != Some("global") {
+        return Ok(());
+    }
+    let resolved = read_again(window).await;
+    turn_off_globally(window).await?;
+    if !resolved? {
+        let message = "call stacks stayed unresolved with the trace flags on globally for the read";
+        let problem = Problem::new("symbolising_failed", Severity::Partial, message);
+        window.gathered.problems.push(problem.with_hint(
+            "this build may symbolise when events are dispatched: --flags-during-window; or no symbol files are beside the \
+             server's modules",
+        ));
+    }
+    Ok(())
+}
+
+/// Global TRACEON under the flags lock, journalled first.
+pub(super) async fn turn_on_globally(window: &mut Window) -> Result<(), CaptureError> {
+    let flags = flags_to_turn_on(window);
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let statements = Statements::new(&window.surroundings.sessions, window.plan.version);
+    if let Err(error) = take_lock(&mut window.server, &statements, FLAGS_LOCK).await {
+        let CaptureError::Refused { .. } = error else { return Err(error) };
+        let message = "another run is using the trace flags; they were not turned on";
+        window.gathered.problems.push(Problem::new("trace_flags_busy", Severity::Partial, message));
+        return Ok(());
+    }
+    // What another run did between our first look and the lock counts as before.
+    let now = preflight::read_flags(&mut window.server, &statements, &flags).await?;
+    let still_off: Vec<u32> = now.iter().filter(|state| state.global == Some(false)).map(|state| state.flag).collect();
+    let on = statements.trace_on(&still_off, Scope::Global)?;
+    if still_off.is_empty() {
+        window.gathered.flag_scope = Some("global");
+        return Ok(());
+    }
+    match window.change(Step::TraceOn { flags: still_off }, &on).await {
+        Ok(()) => {
+            window.gathered.flag_scope = Some("global");
+            Ok(())
+        }
+        Err(CaptureError::Server(error)) => note_or_fail(window, error, "a global trace flag could not be turned on"),
+        Err(error) => Err(error),
+    }
+}
+
+async fn turn_off_globally(window: &mut Window) -> Result<(), CaptureError> {
+    let flags = lock(&window.journal).owed().flags;
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let off = window.statements().trace_off(&flags, Scope::Global)?;
+    window.change(Step::TraceOff { flags }, &off).await?;
+    let release = window.statements().release_lock(FLAGS_LOCK)?;
+    window.server.run(&release).await?;
+    Ok(())
+}
+
+/// Reads the target once more; true where frames are resolved now. The better document becomes the evidence.
+async fn read_again(window: &mut Window) -> Result<bool, CaptureError> {
+    let sql = window.statements().read_target(&window.session_name)?;
+    let tables = match window.server.run_within(&sql, SYMBOLISED_READ_LIMIT).await {
+        Ok(tables) => tables,
+        Err(error) => {
+            note_or_fail(window, error, "the target could not be read with trace flags on")?;
+            return Ok(false);
+        }
+    };
+    let Some(text) = tables.first().and_then(|table| table.text(0, "target_data")) else { return Ok(false) };
+    let Some(target) = crate::parse::target::parse_targets(text).into_iter().next() else { return Ok(false) };
+    if !is_symbolised(&target) {
+        return Ok(false);
+    }
+    window.gathered.targets.push(RawTarget {
+        session: window.session_name.clone(),
+        symbolised: true,
+        text: text.to_owned(),
+    });
+    if let Some(session) = &mut window.gathered.session {
+        session.target = Some(target);
+    }
+    Ok(true)
+}
+
+/// Whether any frame shows a symbol, a right one or the nearest export.
+fn is_symbolised(target: &Target) -> bool {
+    target.slots.iter().flat_map(|slot| &slot.stack.frames).any(|frame| frame.symbol.is_some())
+}
+
+/// An error of the server is noted, because the raw document stands; a lost connection ends the window.
+fn note_or_fail(window: &mut Window, error: crate::sqlserver::SqlServerError, what: &str) -> Result<(), CaptureError> {
+    if error.is_connection_lost() {
+        return Err(error.into());
+    }
+    let message = format!("{what}: {}", counters::chain(&error));
+    window.gathered.problems.push(Problem::new("symbolising_failed", Severity::Partial, message));
+    Ok(())
+}
+
+/// Milliseconds for which the journal shows a flag on globally by this run.
+pub(super) fn global_on_ms(entries: &[crate::agent::journal::Entry], flag: u32) -> u64 {
+    let done = || entries.iter().filter(|entry| entry.state == State::Done);
+    let on = done().find(|entry| matches!(&entry.step, Step::TraceOn { flags } if flags.contains(&flag)));
+    let off = done().rfind(|entry| matches!(&entry.step, Step::TraceOff { flags } if flags.contains(&flag)));
+    match (on, off) {
+        (Some(on), Some(off)) => ((off.utc.0 - on.utc.0).max(0) / 1000) as u64,
+        _ => 0,
+    }
+}

@@ -1,0 +1,209 @@
+//! Owns the record of what a run does to a server: the intent is on disk before the deed, the outcome after it, and what
+//! is still owed follows from the entries alone.
+
+use crate::agent::clock::Clock;
+use crate::agent::run::RunId;
+use crate::model::UtcMicros;
+use crate::store::private_file;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A change on the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// The run begins; nothing is changed yet.
+    Begin {
+        /// Where.
+        server: String,
+        /// Session it will create.
+        session: String,
+        /// Trace flags that were on globally.
+        flags_on_before: Vec<u32>,
+    },
+    /// CREATE EVENT SESSION.
+    CreateSession,
+    /// STATE = START.
+    StartSession,
+    /// DROP EVENT from the session.
+    DropEvent,
+    /// Global TRACEON of these flags.
+    TraceOn {
+        /// Flags.
+        flags: Vec<u32>,
+    },
+    /// Global TRACEOFF of these flags.
+    TraceOff {
+        /// Flags.
+        flags: Vec<u32>,
+    },
+    /// STATE = STOP.
+    StopSession,
+    /// DROP EVENT SESSION.
+    DropSession,
+    /// The run is over and the server as before.
+    End,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// About to be done; without an outcome after it, it may or may not have happened.
+    Intended,
+    /// Done.
+    Done,
+    /// Refused by the server: it did not happen.
+    Refused {
+        /// Message number.
+        number: u32,
+    },
+}
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When.
+    pub utc: UtcMicros,
+    /// What.
+    #[serde(flatten)]
+    pub step: Step,
+    /// How far.
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// What of ours may still be on the server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Owed {
+    /// The session may exist.
+    pub session: bool,
+    /// The session may run.
+    pub running: bool,
+    /// Flags that this run may have left on globally.
+    pub flags: Vec<u32>,
+}
+
+/// What the entries leave to be undone. A step that was intended and has no outcome counts as done where that means work
+/// for clean-up, and as not done where it would mean less.
+pub fn owed(entries: &[Entry]) -> Owed {
+    let mut owed = Owed::default();
+    for Entry { step, state, .. } in entries {
+        let may_have_happened = !matches!(state, State::Refused { .. });
+        let happened = *state == State::Done;
+        match step {
+            Step::CreateSession if may_have_happened => owed.session = true,
+            // A refused CREATE made nothing, and what has our name by chance is not ours.
+            Step::CreateSession => owed.session = false,
+            Step::StartSession if may_have_happened => owed.running = true,
+            Step::TraceOn { flags } if may_have_happened => owed.flags.extend(flags.iter().filter(|flag| **flag != 0)),
+            Step::TraceOff { flags } if happened => owed.flags.retain(|flag| !flags.contains(flag)),
+            Step::StopSession if happened => owed.running = false,
+            Step::DropSession if happened => (owed.session, owed.running) = (false, false),
+            _ => {}
+        }
+    }
+    owed.flags.sort_unstable();
+    owed.flags.dedup();
+    owed
+}
+
+/// A run's journal, in memory and on disk.
+pub struct Journal {
+    path: PathBuf,
+    entries: Vec<Entry>,
+}
+
+impl Journal {
+    /// Makes the folder and the file; nothing may be changed on a server when this fails.
+    pub fn create(state_dir: &Path, run_id: &RunId) -> io::Result<Self> {
+        let folder = state_dir.join("journal");
+        private_file::ensure_private_dir(state_dir)?;
+        private_file::ensure_private_dir(&folder)?;
+        Ok(Self { path: folder.join(format!("{run_id}.jsonl")), entries: Vec::new() })
+    }
+
+    /// Writes an entry and syncs it before it returns.
+    pub fn write(&mut self, clock: &dyn Clock, step: Step, state: State) -> io::Result<()> {
+        let entry = Entry { utc: clock.utc(), step, state };
+        let line = serde_json::to_string(&entry).map_err(io::Error::other)?;
+        // Counted as written even where the disk refuses: what is owed must not be forgotten.
+        self.entries.push(entry);
+        private_file::append_synced(&self.path, &line)
+    }
+
+    /// What is still owed.
+    pub fn owed(&self) -> Owed {
+        owed(&self.entries)
+    }
+
+    /// Everything written so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, Owed, State, Step, owed};
+    use crate::model::UtcMicros;
+
+    fn fold(steps: &[(Step, State)]) -> Owed {
+        let entries: Vec<Entry> =
+            steps.iter().cloned().map(|(step, state)| Entry { utc: UtcMicros(0), step, state }).collect();
+        owed(&entries)
+    }
+
+    #[test]
+    fn what_is_owed_follows_from_the_entries() {
+        use State::{Done, Intended};
+        use Step::{CreateSession, DropSession, StartSession, StopSession, TraceOff, TraceOn};
+        let refused = || State::Refused { number: 25631 };
+        let flags = || vec![3656, 2592];
+        let nothing = Owed::default;
+        let session = |running| Owed { session: true, running, flags: vec![] };
+        for (steps, expected) in [
+            (vec![], nothing()),
+            (vec![(CreateSession, Intended)], session(false)),
+            (vec![(CreateSession, Intended), (CreateSession, refused())], nothing()),
+            (vec![(CreateSession, Done), (StartSession, Intended)], session(true)),
+            (vec![(CreateSession, Done), (StartSession, Done), (StopSession, Intended)], session(true)),
+            (vec![(CreateSession, Done), (StartSession, Done), (StopSession, Done)], session(false)),
+            (vec![(CreateSession, Done), (DropSession, Intended)], session(false)),
+            (vec![(CreateSession, Done), (StartSession, Done), (DropSession, Done)], nothing()),
+            (vec![(TraceOn { flags: flags() }, Intended)], Owed { flags: vec![2592, 3656], ..nothing() }),
+            (vec![(TraceOn { flags: flags() }, refused())], nothing()),
+            (
+                vec![(TraceOn { flags: flags() }, Done), (TraceOff { flags: vec![2592] }, Done)],
+                Owed { flags: vec![3656], ..nothing() },
+            ),
+            (
+                vec![(TraceOn { flags: flags() }, Done), (TraceOff { flags: flags() }, Intended)],
+                Owed { flags: vec![2592, 3656], ..nothing() },
+            ),
+        ] {
+            assert_eq!(fold(&steps), expected, "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_reads_back() {
+        let entry = Entry {
+            utc: UtcMicros(1_796_067_092_000_000),
+            step: Step::TraceOn { flags: vec![3656] },
+            state: State::Refused { number: 2571 },
+        };
+        let line = serde_json::to_string(&entry).unwrap();
+        assert_eq!(
+            line,
+            r#"{"utc":"2026-11-30T19:31:32.000000Z","step":"trace_on","flags":[3656],"state":"refused","number":2571}"#
+        );
+        assert_eq!(serde_json::from_str::<Entry>(&line).unwrap(), entry);
+    }
+}

@@ -1,0 +1,30 @@
+//! Owns whether the events of a session and the counter of its wait type tell the same number.
+
+use super::{classify::is_yield_capture, facts::Facts, sessions};
+use crate::model::{Problem, SessionEvidence, Severity};
+
+/// Events and waits of the yields, where they differ by more than the setting. Nothing is compared where a cap, a full
+/// target or a cut document explains a difference.
+pub(super) fn difference(facts: &Facts<'_>) -> Option<(u128, u64)> {
+    let yields = || facts.evidence.sessions.iter().filter(|session| is_yield_capture(&session.context));
+    let comparable = |session: &SessionEvidence| {
+        session.live && !sessions::reached_cap(session) && session.target.as_ref().is_some_and(|target| !target.cut)
+    };
+    // Two sessions for one wait type count every wait twice.
+    let session = yields().next().filter(|session| yields().count() == 1 && comparable(session))?;
+    let events = sessions::events(session);
+    let waits = facts.yield_waits()?.waiting_tasks;
+    let most = (events as f64).max(waits as f64);
+    let apart = (events as f64 - waits as f64).abs();
+    (most > 0.0 && apart > most * facts.settings().agreement.events_difference).then_some((events, waits))
+}
+
+/// The difference as a problem.
+pub(super) fn problem(facts: &Facts<'_>) -> Option<Problem> {
+    let (events, waits) = difference(facts)?;
+    Some(Problem::new(
+        "events_differ_from_counters",
+        Severity::Warning,
+        format!("the session counted {events} events, sys.dm_os_wait_stats {waits} waits in the same window"),
+    ))
+}

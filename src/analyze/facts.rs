@@ -1,0 +1,79 @@
+//! Owns everything that findings and verdict are drawn from, in one place.
+
+use super::{classify::YIELD_WAIT, deltas::Deltas, measures::Measures, shares::Tally, wrong_symbols::Trust};
+use crate::{
+    catalog::{Catalog, YieldSettings},
+    model::{Evidence, Mark, Share, StackClass, StackItem, WaitRow},
+};
+use std::collections::BTreeMap;
+
+/// Which events the shares are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Ends of scheduler yields, by the session's predicate.
+    Yields,
+    /// Events of unknown kind: the frames alone decide.
+    Unknown,
+    /// Events that are known not to be yields.
+    Others,
+    /// There is no session at all.
+    Nothing,
+}
+
+/// What findings and verdict are drawn from.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// The evidence itself.
+    pub evidence: &'a Evidence,
+    /// What its names mean.
+    pub catalog: &'a Catalog,
+    /// What the snapshots say of the server.
+    pub measures: Measures,
+    /// What the counters grew by.
+    pub deltas: Deltas,
+    /// Merged stacks.
+    pub items: Vec<StackItem>,
+    /// Which events `tally` and `shares` are of.
+    pub scope: Scope,
+    /// Events by class.
+    pub tally: Tally,
+    /// Shares by class.
+    pub shares: BTreeMap<StackClass, Share>,
+    /// Whether the names can be trusted.
+    pub trust: Trust,
+}
+
+impl Facts<'_> {
+    /// Thresholds.
+    pub fn settings(&self) -> &YieldSettings {
+        &self.catalog.sos_yield
+    }
+
+    /// The share of a class: 0..1 where nothing is known.
+    pub fn share(&self, class: StackClass) -> (f64, f64) {
+        self.shares.get(&class).map_or((0.0, 1.0), |share| (share.low, share.high))
+    }
+
+    /// The waits of scheduler yields: a row of zeros where the view was read and they did not grow; `None` where it
+    /// was not, or where their counters were reset.
+    pub fn yield_waits(&self) -> Option<WaitRow> {
+        let rows = self.deltas.waits.as_ref()?;
+        let none = WaitRow {
+            wait_type: YIELD_WAIT.to_owned(),
+            waiting_tasks: 0,
+            wait_ms: 0,
+            resource_ms: 0,
+            signal_ms: 0,
+            share: 0.0,
+            mark: None,
+        };
+        let row = rows.iter().find(|row| row.wait_type == YIELD_WAIT).cloned().unwrap_or(none);
+        matches!(row.mark, None | Some(Mark::New)).then_some(row)
+    }
+
+    /// Ids of the most frequent stacks of a class.
+    pub fn ids(&self, class: StackClass) -> Vec<String> {
+        const SHOWN: usize = 3;
+        self.items.iter().filter(|item| item.class == class).take(SHOWN).map(|item| item.id.clone()).collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! Owns what spinlocks and latch classes protect, in words.
+
+use super::{Checked, pattern::any_matches};
+use crate::catalog::Pattern;
+use serde::Deserialize;
+
+/// What a name means.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Term {
+    /// The names; patterns, because some come in families.
+    names: Vec<Pattern>,
+    /// What it protects, as the end of a sentence.
+    pub meaning: String,
+    /// How sure that is: `documented` by Microsoft, `published` by known experts, or `name` where only the name tells.
+    pub basis: String,
+    /// Whether collisions may be the cost of an event session itself.
+    #[serde(default)]
+    pub observer: bool,
+}
+
+/// All terms of one kind; the first that matches counts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Glossary {
+    term: Vec<Term>,
+}
+
+impl Glossary {
+    /// What is known of a name.
+    pub fn of(&self, name: &str) -> Option<&Term> {
+        self.term.iter().find(|term| any_matches(&term.names, name))
+    }
+}
+
+impl Checked for Glossary {
+    fn fault(&self) -> Option<(String, String)> {
+        self.term.iter().enumerate().find_map(|(index, term)| {
+            if term.names.is_empty() || term.meaning.trim().is_empty() {
+                return Some((format!("term[{index}]"), "a term needs a name and a meaning".to_owned()));
+            }
+            let known = ["documented", "published", "name"].contains(&term.basis.as_str());
+            (!known).then(|| (format!("term[{index}].basis"), "must be documented, published or name".to_owned()))
+        })
+    }
+}

@@ -1,0 +1,289 @@
+//! Owns `sessions/`: the scenarios and the SQL texts they are made of, embedded and validated.
+
+use crate::model::ServerVersion;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+macro_rules! embed {
+    ($($path:literal),* $(,)?) => {
+        [$(($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/", $path)))),*]
+    };
+}
+
+/// Every file of `sessions/` that is compiled in, by its path below that folder.
+pub const EMBEDDED: &[(&str, &str)] = &embed![
+    "common/capabilities.sql",
+    "common/dm_os_latch_stats.sql",
+    "common/dm_os_loaded_modules.sql",
+    "common/dm_os_schedulers.sql",
+    "common/dm_os_schedulers@2016.sql",
+    "common/dm_os_spinlock_stats.sql",
+    "common/dm_os_sys_info.sql",
+    "common/dm_os_sys_info@2012.sql",
+    "common/dm_os_wait_stats.sql",
+    "common/dm_os_wait_stats@2016.sql",
+    "common/drop_event.sql",
+    "common/drop_session.sql",
+    "common/identity.sql",
+    "common/list_sessions.sql",
+    "common/map_keys.sql",
+    "common/near_map_values.sql",
+    "common/read_target.sql",
+    "common/release_lock.sql",
+    "common/rights.sql",
+    "common/server_clock.sql",
+    "common/start_session.sql",
+    "common/stop_session.sql",
+    "common/take_lock.sql",
+    "common/trace_off_global.sql",
+    "common/trace_off_session.sql",
+    "common/trace_on_global.sql",
+    "common/trace_on_session.sql",
+    "common/trace_status.sql",
+    "common/volume.sql",
+    "sos-yield/create_session.sql",
+    "sos-yield/scenario.toml",
+];
+
+/// A file of `sessions/` that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionsError {
+    /// Not valid TOML, an unknown key, or a value of the wrong kind.
+    #[error("sessions/{file}: {path}: {message}")]
+    Toml {
+        /// File below `sessions/`.
+        file: String,
+        /// Key.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A file that another one names is missing.
+    #[error("sessions/{file} names {missing}, which does not exist")]
+    MissingFile {
+        /// Who names it.
+        file: String,
+        /// What is missing.
+        missing: String,
+    },
+    /// No scenario of that name.
+    #[error("unknown scenario `{name}`: use one of {known}")]
+    UnknownScenario {
+        /// What was asked for.
+        name: String,
+        /// All names.
+        known: String,
+    },
+}
+
+/// What a capture investigates.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name, also its folder's.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Workload that a demo simulates for it.
+    pub workload: String,
+    /// Oldest version it works on.
+    pub minimum_version: ServerVersion,
+    /// What it costs the server, for people.
+    pub cost: String,
+    /// How it is undone, for people.
+    pub undo: String,
+    /// Its event session.
+    pub session: SessionTemplate,
+    /// Its counters.
+    pub counters: Counters,
+    /// Its bounds.
+    pub limits: Limits,
+}
+
+/// An event session to create.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionTemplate {
+    /// `package.event`.
+    pub event: String,
+    /// Wait type it is filtered to, looked up in the map `wait_types`.
+    pub wait_type: String,
+    /// File with its CREATE statement, beside the scenario's.
+    pub create: String,
+    /// Slots for call-stack text.
+    pub slots: u64,
+    /// Slots for `callstack_rva`, whose values are longer.
+    pub slots_rva: u64,
+    /// MAX_MEMORY, KB.
+    pub max_memory_kb: u64,
+    /// MAX_DISPATCH_LATENCY, seconds.
+    pub dispatch_latency_seconds: u64,
+}
+
+/// Counters read around and inside the window; names of files in `sessions/common`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counters {
+    /// At the start and at the end.
+    pub snapshot: Vec<String>,
+    /// Between.
+    pub sample: String,
+}
+
+/// Bounds that keep the server safe; each can be raised on the command line where it says so.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Predicted events per second above which the capture is refused.
+    pub max_events_per_second: u64,
+    /// Events after which the session stops counting.
+    pub max_events: u64,
+    /// Largest target document allowed for, bytes.
+    pub max_target_bytes: u64,
+    /// Allowed for a frame of call-stack text, bytes.
+    pub bytes_per_frame: u64,
+    /// Allowed for a `<frame/>` element, bytes.
+    pub bytes_per_frame_rva: u64,
+    /// Share of scheduler time above which trace flags are refused, 0 to 1.
+    pub max_cpu_for_trace_flags: f64,
+    /// Share of the committed memory target that session memory stays below, 0 to 1.
+    pub max_memory_share: f64,
+}
+
+/// All scenarios and statement texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sessions {
+    scenarios: Vec<Scenario>,
+    texts: BTreeMap<String, String>,
+}
+
+impl Sessions {
+    /// Reads the files of `sessions/`, given by path and text.
+    pub fn from_texts(files: &[(&str, &str)]) -> Result<Self, SessionsError> {
+        let texts: BTreeMap<String, String> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let mut scenarios = Vec::new();
+        for (path, text) in files.iter().filter(|(path, _)| path.ends_with("/scenario.toml")) {
+            scenarios.push(read_scenario(path, text)?);
+        }
+        let sessions = Self { scenarios, texts };
+        sessions.check_files()?;
+        Ok(sessions)
+    }
+
+    /// A scenario by name.
+    pub fn scenario(&self, name: &str) -> Result<&Scenario, SessionsError> {
+        self.scenarios.iter().find(|scenario| scenario.name == name).ok_or_else(|| SessionsError::UnknownScenario {
+            name: name.to_owned(),
+            known: self.scenarios.iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// All scenarios.
+    pub fn scenarios(&self) -> &[Scenario] {
+        &self.scenarios
+    }
+
+    /// The text of a scenario's own file.
+    pub fn scenario_text(&self, scenario: &str, file: &str) -> Option<&str> {
+        self.texts.get(&format!("{scenario}/{file}")).map(String::as_str)
+    }
+
+    /// The text of a common statement for a version: `name@V.sql` of the newest V that is not newer, else `name.sql`.
+    pub fn common_text(&self, name: &str, version: ServerVersion) -> Option<&str> {
+        let prefix = format!("common/{name}@");
+        let newest = self
+            .texts
+            .iter()
+            .filter_map(|(path, text)| {
+                let from: ServerVersion = path.strip_prefix(&prefix)?.strip_suffix(".sql")?.parse().ok()?;
+                (from <= version).then_some((from, text.as_str()))
+            })
+            .max_by_key(|(from, _)| *from);
+        newest.map(|(_, text)| text).or_else(|| self.texts.get(&format!("common/{name}.sql")).map(String::as_str))
+    }
+
+    fn check_files(&self) -> Result<(), SessionsError> {
+        for scenario in &self.scenarios {
+            let file = format!("{}/scenario.toml", scenario.name);
+            let missing = |missing: String| SessionsError::MissingFile { file: file.clone(), missing };
+            if self.scenario_text(&scenario.name, &scenario.session.create).is_none() {
+                return Err(missing(scenario.session.create.clone()));
+            }
+            for name in scenario.counters.snapshot.iter().chain([&scenario.counters.sample]) {
+                if !self.texts.contains_key(&format!("common/{name}.sql")) {
+                    return Err(missing(format!("common/{name}.sql")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_scenario(file: &str, text: &str) -> Result<Scenario, SessionsError> {
+    let wrong = |path: String, message: String| SessionsError::Toml { file: file.to_owned(), path, message };
+    let deserializer = toml::Deserializer::parse(text).map_err(|error| wrong(".".to_owned(), error.to_string()))?;
+    let scenario: Scenario = serde_path_to_error::deserialize(deserializer)
+        .map_err(|error| wrong(error.path().to_string(), error.inner().message().to_owned()))?;
+    if file != format!("{}/scenario.toml", scenario.name) {
+        return Err(wrong("name".to_owned(), format!("`{}` is not the folder's name", scenario.name)));
+    }
+    Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EMBEDDED, Sessions};
+    use crate::model::ServerVersion;
+
+    #[test]
+    fn every_file_of_the_folder_is_embedded() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions");
+        let mut found = Vec::new();
+        for folder in std::fs::read_dir(&root).unwrap() {
+            let folder = folder.unwrap().path();
+            for file in std::fs::read_dir(&folder).unwrap() {
+                let file = file.unwrap().path();
+                let name = format!(
+                    "{}/{}",
+                    folder.file_name().unwrap().to_str().unwrap(),
+                    file.file_name().unwrap().to_str().unwrap()
+                );
+                // The verdict settings are embedded by their own reader.
+                if !name.ends_with("/verdict.toml") {
+                    found.push(name);
+                }
+            }
+        }
+        found.sort();
+        assert_eq!(found, EMBEDDED.iter().map(|(path, _)| *path).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_statement_is_chosen_by_the_newest_version_that_is_not_newer() {
+        let files = [("common/a.sql", "old"), ("common/a@2016.sql", "2016"), ("common/a@2019.sql", "2019")];
+        let sessions = Sessions::from_texts(&files).unwrap();
+        for (version, text) in [
+            (ServerVersion::V2014, "old"),
+            (ServerVersion::V2016, "2016"),
+            (ServerVersion::V2017, "2016"),
+            (ServerVersion::V2025, "2019"),
+        ] {
+            assert_eq!(sessions.common_text("a", version), Some(text));
+        }
+        assert_eq!(sessions.common_text("b", ServerVersion::V2019), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_file_and_key() {
+        let (_, good) = EMBEDDED.iter().find(|(path, _)| *path == "sos-yield/scenario.toml").unwrap();
+        let refused = |text: &str| Sessions::from_texts(&[("sos-yield/scenario.toml", text)]).unwrap_err().to_string();
+        assert!(
+            refused(&good.replace("slots = 1024", "slots = \"many\""))
+                .contains("sos-yield/scenario.toml: session.slots")
+        );
+        assert!(refused(&good.replace("slots = 1024", "slots = 1\nslotz = 2")).contains("slotz"));
+        assert!(refused(good).contains("create_session.sql"));
+        assert!(refused("x").contains("sos-yield/scenario.toml"));
+    }
+}

@@ -1,0 +1,131 @@
+//! Owns the thresholds of verdicts. They are this project's own unless a source is named, and are printed with the verdict.
+
+use super::Checked;
+use serde::Deserialize;
+
+/// How shares of events become a kind of verdict.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShareSettings {
+    /// `cpu_bound_yields` needs at least this low bound of class `cpu_yield`.
+    pub cpu_yield_low: f64,
+    /// `cpu_bound_yields` needs at most this high bound of class `spinlock_backoff`.
+    pub spinlock_backoff_high: f64,
+    /// `spinlock_backoff` needs at least this low bound of its class.
+    pub spinlock_backoff_low: f64,
+    /// Below this many events intervals are widened.
+    pub few_events: u64,
+    /// Standard score of the widening (Wilson interval); 1.96 is 95 %.
+    pub wilson_z: f64,
+    /// Size of the smallest event, bytes: bounds the events in a dropped buffer.
+    pub smallest_event_bytes: u64,
+}
+
+/// When the gates of `cpu_bound_yields` are met.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateSettings {
+    /// Yields in the window.
+    pub yields: u64,
+    /// SQL Server's share of the online schedulers' time.
+    pub sql_cpu_share: f64,
+    /// Samples of the runnable queues.
+    pub runnable_samples: u64,
+    /// Share of the samples in which a scheduler has a queue, and of a node's schedulers that do.
+    pub runnable_most: f64,
+    /// The quantum, milliseconds (4 ms, SQL Server documentation of SOS_SCHEDULER_YIELD).
+    pub quantum_ms: f64,
+    /// How far yields a second may exceed schedulers x 1000 / quantum.
+    pub quantum_tolerance: f64,
+    /// Factor within which the mean wait must be quantum x runnable tasks ahead.
+    pub mean_wait_factor: f64,
+    /// Below this mean wait, with an empty queue, quanta are used up without pressure; milliseconds.
+    pub short_wait_ms: f64,
+}
+
+/// What spins cost.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpinSettings {
+    /// Cycles a spin, at least.
+    pub cycles_per_spin_low: f64,
+    /// Cycles a spin, at most.
+    pub cycles_per_spin_high: f64,
+    /// High bound of all shares from which spinning cannot be ruled out as the CPU's consumer.
+    pub undecided_from: f64,
+    /// Low bound from which a spinlock is worth a look of its own.
+    pub notable_from: f64,
+    /// Schedulers from which spinlock contention is known (Microsoft's guide to spinlock contention: 24 or more).
+    pub many_schedulers: u64,
+}
+
+/// When there is nothing to explain.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoContentionSettings {
+    /// Share of non-idle wait time below which the target wait does not matter.
+    pub wait_share: f64,
+    /// Waits a second below which it does not matter.
+    pub events_per_second: f64,
+}
+
+/// How well events and counters must agree.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgreementSettings {
+    /// Difference between events and the counter above which it is a problem.
+    pub events_difference: f64,
+}
+
+/// Thresholds of scenario `sos-yield`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct YieldSettings {
+    /// Shares.
+    pub shares: ShareSettings,
+    /// Gates.
+    pub gates: GateSettings,
+    /// Spins.
+    pub spins: SpinSettings,
+    /// Nothing to explain.
+    pub no_contention: NoContentionSettings,
+    /// Events and counters.
+    pub agreement: AgreementSettings,
+}
+
+impl Checked for YieldSettings {
+    fn fault(&self) -> Option<(String, String)> {
+        let shares = [
+            ("shares.cpu_yield_low", self.shares.cpu_yield_low),
+            ("shares.spinlock_backoff_high", self.shares.spinlock_backoff_high),
+            ("shares.spinlock_backoff_low", self.shares.spinlock_backoff_low),
+            ("gates.sql_cpu_share", self.gates.sql_cpu_share),
+            ("gates.runnable_most", self.gates.runnable_most),
+            ("gates.quantum_tolerance", self.gates.quantum_tolerance),
+            ("spins.undecided_from", self.spins.undecided_from),
+            ("spins.notable_from", self.spins.notable_from),
+            ("no_contention.wait_share", self.no_contention.wait_share),
+            ("agreement.events_difference", self.agreement.events_difference),
+        ];
+        if let Some((path, _)) = shares.iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
+            return Some(((*path).to_owned(), "must be between 0 and 1".to_owned()));
+        }
+        let positive = [
+            ("shares.wilson_z", self.shares.wilson_z),
+            ("shares.smallest_event_bytes", self.shares.smallest_event_bytes as f64),
+            ("gates.quantum_ms", self.gates.quantum_ms),
+            ("gates.short_wait_ms", self.gates.short_wait_ms),
+            ("spins.cycles_per_spin_low", self.spins.cycles_per_spin_low),
+            ("no_contention.events_per_second", self.no_contention.events_per_second),
+        ];
+        if let Some((path, _)) = positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+            return Some(((*path).to_owned(), "must be above 0".to_owned()));
+        }
+        if !(self.gates.mean_wait_factor.is_finite() && self.gates.mean_wait_factor >= 1.0) {
+            return Some(("gates.mean_wait_factor".to_owned(), "must be at least 1".to_owned()));
+        }
+        let high = self.spins.cycles_per_spin_high;
+        (!(high.is_finite() && high >= self.spins.cycles_per_spin_low))
+            .then(|| ("spins.cycles_per_spin_high".to_owned(), "must be at least cycles_per_spin_low".to_owned()))
+    }
+}

@@ -1,0 +1,349 @@
+//! Owns the arguments, as clap reads them.
+
+use crate::model::ServerVersion;
+use crate::report::Format;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  xestack demo                               a whole capture, on a simulated server
+  xestack sql --scenario sos-yield --server-version 2019
+                                             every statement a capture would send
+  xestack capture -S db1 -U dba --scenario sos-yield --for 60s
+                                             one window on a real server
+  xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
+                                             what a saved histogram shows
+  xestack report 20260131T024000Z-0a1b2c3d.zip
+                                             a bundle's report again
+
+Exit codes: 0 done, 1 internal error, 2 usage, 3 no connection or login, 4 refused,
+5 done but partial, 6 something of ours remains on the server, 7 input unreadable,
+130 interrupted and everything restored.";
+
+/// Where do these waits come from? Bounded Extended Events and call-stack captures for SQL Server.
+#[derive(Debug, Parser)]
+#[command(name = "xestack", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Log what is done to standard error; twice for more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// A whole capture against an embedded simulated server.
+    #[command(
+        after_help = "Examples:\n  xestack demo\n  xestack demo --for 3s --format json\n  xestack demo --server-version 2022"
+    )]
+    Demo(DemoArguments),
+    /// One capture window on a server; everything is put back.
+    #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield\n  \
+                            xestack capture -S tcp:db1,14330 -U dba --scenario sos-yield --for 30s --enable-trace-flags")]
+    Capture(CaptureArguments),
+    /// Every statement that a capture would send; nothing is sent.
+    Sql(SqlArguments),
+    /// What saved target XML, pasted stacks or bundles show.
+    #[command(
+        after_help = "Examples:\n  xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD\n  \
+                            pbpaste | xestack analyze -"
+    )]
+    Analyze(AnalyzeArguments),
+    /// Analyses a bundle again.
+    Report(ReportArguments),
+    /// The simulated server on its own.
+    #[command(
+        after_help = "Example:\n  xestack simulate --listen 127.0.0.1:14330 --workload lock-hash --server-version 2019"
+    )]
+    Simulate(SimulateArguments),
+}
+
+/// How a report is printed.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ReportOutput {
+    /// Format of the report: text or json.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+    /// Write the report to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArguments {
+    /// What is investigated.
+    #[arg(long, value_name = "SCENARIO", default_value = "sos-yield")]
+    pub scenario: String,
+    /// What the simulated server does; the scenario's own without it.
+    #[arg(long, value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+    /// Version of the simulated server.
+    #[arg(long, value_name = "VERSION", default_value = "2019")]
+    pub server_version: ServerVersion,
+    /// Length of the window.
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = window_length)]
+    pub window: Duration,
+    /// Do not opt in to trace flags.
+    #[arg(long)]
+    pub no_trace_flags: bool,
+    /// Seed of the simulated server.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Make the simulated server behave otherwise: NAME[=VALUE][@STATEMENT][#INSTANCE].
+    #[arg(long, value_name = "FAULT")]
+    pub fault: Vec<String>,
+    /// Let the simulated server listen here, so that other clients can look on.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Keep the simulated server up that long after the report.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    pub linger: Duration,
+    /// Write a bundle with the raw evidence.
+    #[arg(long, value_name = "FILE")]
+    pub bundle: Option<PathBuf>,
+    /// Folder for the journal; a temporary one without it.
+    #[arg(long, value_name = "FOLDER")]
+    pub state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOutput,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CaptureArguments {
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
+    /// What is investigated.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: String,
+    /// Length of the window.
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = window_length)]
+    pub window: Duration,
+    #[command(flatten)]
+    pub bounds: BoundArguments,
+    #[command(flatten)]
+    pub trace_flags: TraceFlagArguments,
+    /// Write the bundle here instead of <state dir>/bundles/<run id>.zip.
+    #[arg(long, value_name = "FILE")]
+    pub bundle: Option<PathBuf>,
+    /// Folder for journals and bundles.
+    #[arg(long, value_name = "FOLDER", env = "XESTACK_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOutput,
+}
+
+/// The scenario's bounds, otherwise.
+#[derive(Debug, Clone, Args)]
+pub(super) struct BoundArguments {
+    /// Slots of the histogram.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub slots: Option<u64>,
+    /// Events after which the session stops counting.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+    /// Predicted events a second above which the capture is refused.
+    #[arg(long, value_name = "N")]
+    pub max_events_per_second: Option<u64>,
+}
+
+/// The opt-in to trace flags.
+#[derive(Debug, Clone, Args)]
+pub(super) struct TraceFlagArguments {
+    /// Let the server name the frames: trace flag 3656 (from 2019 with 2592) around one read. It loads symbol files
+    /// inside the server and can stall it; see the documentation before using it in production.
+    #[arg(long)]
+    pub enable_trace_flags: bool,
+    /// With it: on globally for the whole window.
+    #[arg(long, requires = "enable_trace_flags")]
+    pub flags_during_window: bool,
+    /// With it: even where the policy refuses.
+    #[arg(long, requires = "enable_trace_flags")]
+    pub force_flags: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SqlArguments {
+    /// What is investigated.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: String,
+    /// Version of the server.
+    #[arg(long, value_name = "VERSION")]
+    pub server_version: ServerVersion,
+    /// Length of the window.
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = window_length)]
+    pub window: Duration,
+    #[command(flatten)]
+    pub bounds: BoundArguments,
+    #[command(flatten)]
+    pub trace_flags: TraceFlagArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AnalyzeArguments {
+    /// Bundles, target XML or pasted stacks; `-` is standard input. All are one set of evidence.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The event that was counted, for example sqlos.wait_info.
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<String>,
+    /// The wait type it was filtered to, for example SOS_SCHEDULER_YIELD.
+    #[arg(long, value_name = "WAIT_TYPE")]
+    pub wait_type: Option<String>,
+    /// Version of the server it came from.
+    #[arg(long, value_name = "VERSION")]
+    pub server_version: Option<ServerVersion>,
+    /// How long was counted.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub elapsed: Option<Duration>,
+    #[command(flatten)]
+    pub report: ReportOutput,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReportArguments {
+    /// The bundle.
+    #[arg(value_name = "BUNDLE")]
+    pub bundle: PathBuf,
+    #[command(flatten)]
+    pub report: ReportOutput,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SimulateArguments {
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:14330")]
+    pub listen: SocketAddr,
+    /// What the server does.
+    #[arg(long, value_name = "WORKLOAD", default_value = "lock-hash")]
+    pub workload: String,
+    /// Version of the server.
+    #[arg(long, value_name = "VERSION", default_value = "2019")]
+    pub server_version: ServerVersion,
+    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise.
+    #[arg(long, value_name = "FAULT")]
+    pub fault: Vec<String>,
+    /// Work in bursts of this length from the START of an event session, instead of steadily.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub burst: Option<Duration>,
+    /// What a full histogram does with new values.
+    #[arg(long, value_name = "HOW", default_value = "fold")]
+    pub overflow: OverflowArgument,
+    /// Seed.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Trace flags on from the start, as with the server's -T.
+    #[arg(long, value_name = "FLAG")]
+    pub startup_flag: Vec<u32>,
+    /// Offer no TLS.
+    #[arg(long)]
+    pub no_tls: bool,
+    /// Write the certificate to trust (PEM) to this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_tls")]
+    pub tls_cert_out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum OverflowArgument {
+    /// Counted in slots that exist.
+    Fold,
+    /// Not counted.
+    Ignore,
+}
+
+/// sqlcmd's flags and variables.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Connection (as sqlcmd)")]
+pub(super) struct ConnectionArguments {
+    /// Server: [tcp:|admin:]host[\instance][,port].
+    #[arg(short = 'S', long, value_name = "SERVER", env = "SQLCMDSERVER")]
+    pub server: String,
+    /// Login name.
+    #[arg(short = 'U', long = "user-name", value_name = "LOGIN", env = "SQLCMDUSER")]
+    pub user: Option<String>,
+    /// Password; better in SQLCMDPASSWORD, which other users of this machine cannot see.
+    #[arg(short = 'P', long, value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
+    pub password: Option<String>,
+    /// Windows authentication as the current user.
+    #[arg(short = 'E', long, conflicts_with_all = ["user", "entra"])]
+    pub trusted_connection: bool,
+    /// Microsoft Entra authentication with the access token in XESTACK_ACCESS_TOKEN.
+    #[arg(short = 'G', long = "use-aad", id = "entra")]
+    pub entra: bool,
+    /// Initial database.
+    #[arg(short = 'd', long, value_name = "DATABASE", env = "SQLCMDDBNAME")]
+    pub database_name: Option<String>,
+    /// Encryption: strict, mandatory, optional or disable.
+    #[arg(short = 'N', long, value_name = "HOW", num_args = 0..=1, default_value = "mandatory", default_missing_value = "mandatory")]
+    pub encrypt_connection: String,
+    /// Trust the server's certificate without validating it.
+    #[arg(short = 'C', long)]
+    pub trust_server_certificate: bool,
+    /// Authority to trust (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// Name expected in the certificate.
+    #[arg(short = 'F', long, value_name = "NAME")]
+    pub host_name_in_certificate: Option<String>,
+    /// Seconds for connecting and logging in.
+    #[arg(short = 'l', long, value_name = "SECONDS", env = "SQLCMDLOGINTIMEOUT", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=65_534))]
+    pub login_timeout: u64,
+    /// Seconds for each statement.
+    #[arg(short = 't', long, value_name = "SECONDS", env = "SQLCMDSTATTIMEOUT", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=65_534))]
+    pub query_timeout: u64,
+    /// Workstation name shown to the server.
+    #[arg(short = 'H', long, value_name = "NAME", env = "SQLCMDWORKSTATION")]
+    pub workstation_name: Option<String>,
+    /// ReadOnly or ReadWrite.
+    #[arg(short = 'K', long, value_name = "INTENT")]
+    pub application_intent: Option<String>,
+}
+
+/// `90`, `90s`, `500ms`, `2m`, `1h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.strip_prefix(digits).unwrap_or_default();
+    let seconds_per_unit = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
+    };
+    let number: f64 = digits.parse().map_err(|_| format!("`{text}` is no time; write 90s, 500ms, 2m or 1h"))?;
+    Duration::try_from_secs_f64(number * seconds_per_unit).map_err(|error| error.to_string())
+}
+
+/// A window is bounded: a second to a day.
+fn window_length(text: &str) -> Result<Duration, String> {
+    let length = duration(text)?;
+    if length < Duration::from_secs(1) || length > Duration::from_secs(86_400) {
+        return Err("a window lasts from 1s to 24h".to_owned());
+    }
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, duration};
+    use clap::CommandFactory as _;
+    use std::time::Duration;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read_with_their_unit() {
+        for (text, millis) in [("90", 90_000), ("1.5s", 1500), ("500ms", 500), ("2m", 120_000), ("1h", 3_600_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for wrong in ["", "s", "-1s", "1d", "x", "1e400", "NaN", "inf", "1 s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Owns `xestack capture`: one window on a real server.
+
+use crate::agent::clock::MachineClock;
+use crate::agent::progress::Interrupt;
+use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
+use crate::catalog::sessions::{EMBEDDED, Sessions};
+use crate::cli::args::CaptureArguments;
+use crate::cli::conclude::conclude;
+use crate::cli::connect;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Printer;
+use crate::cli::state_dir;
+use crate::store::private_file;
+use std::sync::Arc;
+
+/// The two lines that the opt-in to trace flags is told with.
+const TRACE_FLAG_WARNING: &str = "\
+trace flags are opted in: the server will load symbol files inside its own process for one read of the target;
+large ones, or a symbol path that reaches the network, can stall it. The raw addresses are saved first.";
+
+pub(in crate::cli) fn embedded_sessions() -> Result<Sessions, Failure> {
+    Sessions::from_texts(EMBEDDED).map_err(|error| Failure::new(Exit::Internal, error))
+}
+
+pub(in crate::cli) async fn run(
+    arguments: CaptureArguments,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let surroundings = Surroundings {
+        sessions: Arc::new(embedded_sessions()?),
+        connect: connect::options(&arguments.connection)?,
+        clock: Arc::new(MachineClock::default()),
+        observer: printer.observer(),
+        interrupt: interrupt.clone(),
+    };
+    surroundings.sessions.scenario(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let state_dir = state_dir::resolve(arguments.state_dir.as_deref())?;
+    let flags = &arguments.trace_flags;
+    if flags.enable_trace_flags {
+        printer.note(TRACE_FLAG_WARNING);
+    }
+    let options = CaptureOptions {
+        scenario: arguments.scenario,
+        window: arguments.window,
+        slots: arguments.bounds.slots,
+        max_events: arguments.bounds.max_events,
+        max_events_per_second: arguments.bounds.max_events_per_second,
+        trace_flags: TraceFlagOptions {
+            enable: flags.enable_trace_flags,
+            during_window: flags.flags_during_window,
+            force: flags.force_flags,
+        },
+        state_dir: state_dir.clone(),
+    };
+    let outcome = Box::pin(agent::capture(&surroundings, &options)).await.map_err(|error| failed(error, printer))?;
+    let bundle = match arguments.bundle {
+        Some(path) => path,
+        None => {
+            let folder = state_dir.join("bundles");
+            private_file::ensure_private_dir(&folder).map_err(|error| Failure::new(Exit::Usage, error))?;
+            folder.join(format!("{}.zip", outcome.evidence.id))
+        }
+    };
+    conclude(outcome, Some(&bundle), &arguments.report, printer)
+}
+
+/// What remains on the server is named, each with the statement that removes it.
+pub(in crate::cli) fn failed(error: agent::CaptureError, printer: &Printer) -> Failure {
+    if let agent::CaptureError::LeftBehind { left_behind, .. } = &error {
+        for left in left_behind {
+            printer.note(&format!("xestack: still on the server: {left}"));
+        }
+    }
+    Failure::from(error)
+}

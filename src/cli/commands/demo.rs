@@ -1,0 +1,175 @@
+//! Owns `xestack demo`: a whole capture against an embedded simulated server, over a socket as against a real one.
+
+use crate::agent::clock::MachineClock;
+use crate::agent::progress::Interrupt;
+use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
+use crate::catalog::sessions::Sessions;
+use crate::cli::args::DemoArguments;
+use crate::cli::commands::capture::{embedded_sessions, failed};
+use crate::cli::conclude::conclude;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Printer;
+use crate::cli::state_dir;
+use crate::model::ServerVersion;
+use crate::simulator::launch::{self, LaunchOptions, Simulator};
+use crate::simulator::workload::pace::Pace;
+use crate::sqlserver::{Authentication, ConnectOptions, Connection, Encryption, ServerAddress};
+use secrecy::SecretString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(in crate::cli) async fn run(
+    arguments: DemoArguments,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let sessions = Arc::new(embedded_sessions()?);
+    let scenario = sessions.scenario(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?.clone();
+    let workload = arguments.workload.clone().unwrap_or(scenario.workload);
+    let state = StateFolder::open(arguments.state_dir.clone())?;
+    let simulator = launch::launch(LaunchOptions {
+        listen: arguments.listen,
+        version: arguments.server_version,
+        workload: workload.clone(),
+        pace: Pace::Burst(arguments.window),
+        seed: arguments.seed,
+        faults: arguments.fault.clone(),
+        ..LaunchOptions::default()
+    })
+    .await
+    .map_err(|error| Failure::new(Exit::Usage, error))?;
+    printer.note(&format!(
+        "simulated SQL Server {} on {}, workload {workload}; no real server is involved",
+        arguments.server_version,
+        simulator.local_addr()
+    ));
+    let connect = connect_options(&simulator)?;
+    let surroundings = Surroundings {
+        sessions: Arc::clone(&sessions),
+        connect: connect.clone(),
+        clock: Arc::new(MachineClock::default()),
+        observer: printer.observer(),
+        interrupt: interrupt.clone(),
+    };
+    let enable = uses_trace_flags(&arguments, printer);
+    let options = CaptureOptions {
+        scenario: arguments.scenario.clone(),
+        window: arguments.window,
+        slots: None,
+        max_events: None,
+        max_events_per_second: None,
+        trace_flags: TraceFlagOptions { enable, ..TraceFlagOptions::default() },
+        state_dir: state.path.clone(),
+    };
+    let result = Box::pin(agent::capture(&surroundings, &options)).await;
+    // Asked over a connection of its own, of the server and not of the run.
+    let afterwards = afterwards(&connect, &sessions, arguments.server_version).await;
+    let exit = match result {
+        Ok(outcome) => conclude(outcome, arguments.bundle.as_deref(), &arguments.report, printer),
+        Err(error) => Err(failed(error, printer)),
+    };
+    match afterwards {
+        Ok(text) => printer.note(&text),
+        Err(error) => printer.note(&format!("the simulated server could not be asked what remains: {error}")),
+    }
+    if !arguments.linger.is_zero() && !interrupt.is_signalled() {
+        printer.note(&format!(
+            "the simulated server stays up on {} for {:.0} s: login {}, password {}",
+            simulator.local_addr(),
+            arguments.linger.as_secs_f64(),
+            launch::USER,
+            simulator.password()
+        ));
+        tokio::select! {
+            () = tokio::time::sleep(arguments.linger) => {}
+            () = interrupt.signalled() => {}
+        }
+    }
+    simulator.stop().await;
+    exit
+}
+
+/// Flags are opted in by default in a demo, but never needed where `callstack_rva` exists, and refused there.
+fn uses_trace_flags(arguments: &DemoArguments, printer: &Printer) -> bool {
+    if arguments.no_trace_flags {
+        return false;
+    }
+    let needed = arguments.server_version < ServerVersion::V2022;
+    if !needed {
+        printer.note("trace flags are not used: this version names every frame's PDB by itself (callstack_rva)");
+    }
+    needed
+}
+
+fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {
+    let address = simulator.local_addr();
+    let address: ServerAddress =
+        format!("{},{}", address.ip(), address.port()).parse().map_err(|error| Failure::new(Exit::Internal, error))?;
+    Ok(ConnectOptions {
+        address,
+        authentication: Authentication::Password {
+            user: launch::USER.to_owned(),
+            password: SecretString::from(simulator.password().to_owned()),
+        },
+        database: None,
+        encryption: Encryption::Mandatory,
+        trust_certificate: false,
+        ca_file: None,
+        // The certificate is made anew for each demo; it is validated as any other.
+        ca_pem: simulator.certificate_pem().map(str::to_owned),
+        hostname_in_certificate: Some("localhost".to_owned()),
+        login_timeout: Duration::from_secs(15),
+        query_timeout: Duration::from_secs(30),
+        workstation: "demo".to_owned(),
+        read_only: false,
+    })
+}
+
+async fn afterwards(
+    connect: &ConnectOptions,
+    sessions: &Sessions,
+    version: ServerVersion,
+) -> Result<String, anyhow::Error> {
+    let statements = crate::statements::Statements::new(sessions, version);
+    let mut connection = Connection::open(connect).await?;
+    let limit = connect.query_timeout;
+    let tables = connection.run(&statements.common("list_sessions", &[])?, limit).await?;
+    let ours = tables.first().map_or(0, |table| {
+        (0..table.rows.len())
+            .filter(|&row| table.text(row, "name").is_some_and(|name| name.starts_with("xestack:")))
+            .count()
+    });
+    let flags = crate::statements::symbol_trace_flags(version);
+    let status = connection.run(&statements.trace_status(flags)?, limit).await?;
+    let on = status
+        .first()
+        .map_or(0, |table| (0..table.rows.len()).filter(|&row| table.integer(row, "Global") == Some(1)).count());
+    connection.close().await;
+    Ok(format!("afterwards on the server: {ours} sessions of ours, {on} trace flags on"))
+}
+
+/// Where the journal is kept: the folder given, or one that goes away with the demo's server.
+struct StateFolder {
+    path: PathBuf,
+    is_temporary: bool,
+}
+
+impl StateFolder {
+    fn open(given: Option<PathBuf>) -> Result<Self, Failure> {
+        let is_temporary = given.is_none();
+        let path = given.unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("xestack-demo-{}-{:08x}", std::process::id(), fastrand::u32(..)))
+        });
+        Ok(Self { path: state_dir::resolve(Some(&path))?, is_temporary })
+    }
+}
+
+impl Drop for StateFolder {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            // Left to the system's own sweeping where it cannot be removed.
+            let _ignored = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Owns the commands, one file each.
+
+pub(super) mod analyze;
+pub(super) mod capture;
+pub(super) mod demo;
+pub(super) mod report;
+pub(super) mod simulate;
+pub(super) mod sql;

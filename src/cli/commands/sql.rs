@@ -1,0 +1,26 @@
+//! Owns `xestack sql`: every statement of a capture, in its order, without a server.
+
+use crate::cli::args::SqlArguments;
+use crate::cli::commands::capture::embedded_sessions;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Printer;
+use crate::statements::{DryRun, dry_run};
+
+pub(in crate::cli) fn run(arguments: &SqlArguments, printer: &Printer) -> Result<Exit, Failure> {
+    let sessions = embedded_sessions()?;
+    let options = DryRun {
+        scenario: arguments.scenario.clone(),
+        version: arguments.server_version,
+        slots: arguments.bounds.slots,
+        max_events: arguments.bounds.max_events,
+        trace_flags: arguments.trace_flags.enable_trace_flags,
+        flags_during_window: arguments.trace_flags.flags_during_window,
+        force_flags: arguments.trace_flags.force_flags,
+        window_seconds: arguments.window.as_secs(),
+    };
+    let statements = dry_run(&sessions, &options).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let text: Vec<String> =
+        statements.iter().map(|statement| format!("-- {}\n{};\nGO\n", statement.purpose, statement.sql)).collect();
+    printer.result(&text.join("\n"))?;
+    Ok(Exit::Done)
+}

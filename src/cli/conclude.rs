@@ -1,0 +1,73 @@
+//! Owns what every capture ends with: analysis, bundle, report, exit code.
+
+use crate::agent::Outcome;
+use crate::analyze;
+use crate::catalog::Catalog;
+use crate::cli::args::ReportOutput;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Printer;
+use crate::model::{Evidence, Report, Tool};
+use crate::report;
+use crate::store::bundle::{self, Bundle, TargetMember};
+use std::path::Path;
+
+/// This program, as reports and bundles name it.
+pub(super) fn tool() -> Tool {
+    Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
+/// The built-in catalogue.
+pub(super) fn catalog() -> Result<Catalog, Failure> {
+    Catalog::embedded().map_err(|error| Failure::new(Exit::Internal, error))
+}
+
+/// Evidence in, report out.
+pub(super) fn analyse(evidence: &Evidence) -> Result<Report, Failure> {
+    Ok(analyze::analyze(evidence, &catalog()?, tool()))
+}
+
+/// Analyses a capture, writes its bundle where one is wanted, prints its report and gives the exit code.
+pub(super) fn conclude(
+    outcome: Outcome,
+    bundle_path: Option<&Path>,
+    output: &ReportOutput,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
+    let report = analyse(&outcome.evidence)?;
+    let left_behind = outcome.left_behind.clone();
+    let interrupted = outcome.interrupted;
+    if let Some(path) = bundle_path {
+        write_bundle(path, outcome, &report, printer)?;
+    }
+    printer.report(&report, output)?;
+    for left in &left_behind {
+        printer.note(&format!("xestack: still on the server: {left}"));
+    }
+    Ok(if !left_behind.is_empty() {
+        Exit::LeftBehind
+    } else if interrupted {
+        Exit::Interrupted
+    } else {
+        Exit::of_problems(&report.capture.problems)
+    })
+}
+
+fn write_bundle(path: &Path, outcome: Outcome, report: &Report, printer: &Printer) -> Result<(), Failure> {
+    let sessions = &outcome.evidence.sessions;
+    let targets = outcome.targets.into_iter().map(|target| TargetMember {
+        session: sessions.iter().position(|session| session.name == target.session).unwrap_or(0),
+        symbolised: target.symbolised,
+        bytes: target.text.into_bytes(),
+    });
+    let bundle = Bundle {
+        tool: Some(tool()),
+        map_keys: outcome.map_keys,
+        statements: outcome.statements,
+        targets: targets.collect(),
+        evidence: outcome.evidence.clone(),
+        report_json: Some(report::json::render(report)),
+    };
+    bundle::write(path, &bundle).map_err(|error| Failure::new(Exit::Usage, error))?;
+    printer.note(&format!("bundle: {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Owns how a call stack is written: raw, with symbols, with nearest exports, as `<frame>` elements.
+
+use crate::simulator::events::xml;
+use crate::simulator::seeded;
+use crate::simulator::versions::{RawStackForm, VersionData};
+use crate::simulator::workload::stacks::{Frame, StackTable};
+
+/// What symbols are at hand when a stack is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symbols {
+    /// The flags are off.
+    None,
+    /// The flags are on and the PDBs are there.
+    Public,
+    /// The flags are on and the PDBs are not: the nearest export stands in.
+    ExportsOnly,
+}
+
+/// Writes stacks as one version does.
+#[derive(Debug, Clone, Copy)]
+pub struct StackWriter<'a> {
+    /// Which version.
+    pub version: &'static VersionData,
+    /// The stacks.
+    pub stacks: &'a StackTable,
+}
+
+/// Functions an ordinal of the simulated export tables covers. The real tables are sparse too.
+const BYTES_PER_EXPORT: u32 = 0x1_0000;
+
+impl<'a> StackWriter<'a> {
+    /// What an event carries of a stack: its leaf end, as deep as the version goes.
+    pub fn frames(self, stack: usize) -> &'a [Frame] {
+        let frames = self.stacks.get(stack);
+        frames.get(..self.version.stack_depth).unwrap_or(frames)
+    }
+
+    /// The value of `package0.callstack`, one frame a line.
+    pub fn callstack(self, stack: usize, symbols: Symbols) -> String {
+        let lines: Vec<String> = self.frames(stack).iter().map(|frame| self.frame(frame, symbols)).collect();
+        lines.join("\n")
+    }
+
+    fn frame(self, frame: &Frame, symbols: Symbols) -> String {
+        match (symbols, self.version.raw_stack) {
+            (Symbols::Public, _) => format!("{}!{}+0x{:x}", frame.module, frame.function, frame.offset),
+            (Symbols::ExportsOnly, _) => {
+                let ordinal = frame.rva / BYTES_PER_EXPORT + 100;
+                format!("{}!Ordinal{ordinal}+0x{:x}", frame.module, frame.rva % BYTES_PER_EXPORT)
+            }
+            (Symbols::None, RawStackForm::Address) => format!("0x{:016X}", frame.address),
+            (Symbols::None, RawStackForm::ModuleOffset) => format!("{}+0x{:016X}", frame.module, frame.rva),
+        }
+    }
+
+    /// The value of `package0.callstack_rva`: elements without addresses, so that equal stacks stay equal after a
+    /// restart.
+    pub fn callstack_rva(self, stack: usize) -> String {
+        let mut text = String::new();
+        for (id, frame) in self.frames(stack).iter().enumerate() {
+            let Some(module) = self.stacks.module(frame.module) else { continue };
+            let stem = module.file.rsplit_once('.').map_or(module.file, |(stem, _)| stem);
+            let (pdb, age, guid) = (module.pdb, module.pdb_age, seeded::guid_text(module.pdb_guid));
+            let rva = frame.rva;
+            xml::push(
+                &mut text,
+                format_args!(
+                    "<frame id=\"{id:02}\" pdb=\"{pdb}\" age=\"{age}\" guid=\"{guid}\" module=\"{stem}\" rva=\"0x{rva:X}\" />"
+                ),
+            );
+        }
+        text
+    }
+}

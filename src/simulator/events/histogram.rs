@@ -1,0 +1,98 @@
+//! Owns the histogram target: slots, their limit, the document.
+
+use crate::simulator::events::callstack::{StackWriter, Symbols};
+use crate::simulator::events::xml::{self, escape};
+use crate::simulator::seeded;
+use std::collections::HashMap;
+
+/// What happens to an event that has no slot when all are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overflow {
+    /// It is counted in some other slot, and nothing tells (measured on 2025).
+    #[default]
+    Fold,
+    /// It is not counted (documented).
+    Ignore,
+}
+
+/// What a slot stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SlotKey {
+    /// A field's or an action's number.
+    Number(u64),
+    /// Text.
+    Text(String),
+    /// A call stack, written when it is read.
+    Stack(usize),
+    /// A call stack as `<frame>` elements.
+    StackRva(usize),
+}
+
+/// Where a histogram's values come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The field of this name.
+    Field(String),
+    /// The action of this full name.
+    Action(String),
+}
+
+/// A running histogram.
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    /// Event whose data are taken, `package.name` in lower case; every event when absent.
+    pub filtering_event: Option<String>,
+    /// Where the values come from.
+    pub source: Source,
+    buckets: usize,
+    overflow: Overflow,
+    slots: Vec<(SlotKey, u64)>,
+    index: HashMap<SlotKey, usize>,
+}
+
+/// Slots when none are asked for.
+pub const DEFAULT_SLOTS: u64 = 256;
+
+/// Most slots that may be asked for. Assumed: no source names a limit.
+pub const MAX_SLOTS: u64 = 1 << 20;
+
+impl Histogram {
+    /// An empty histogram; the number of slots is rounded up to a power of two.
+    pub fn new(filtering_event: Option<String>, source: Source, slots: u64, overflow: Overflow) -> Self {
+        let buckets = slots.clamp(1, MAX_SLOTS).next_power_of_two() as usize;
+        Self { filtering_event, source, buckets, overflow, slots: Vec::new(), index: HashMap::new() }
+    }
+
+    /// Counts events.
+    pub fn add(&mut self, key: SlotKey, count: u64) {
+        if let Some((_, total)) = self.index.get(&key).and_then(|slot| self.slots.get_mut(*slot)) {
+            *total = total.saturating_add(count);
+        } else if self.slots.len() < self.buckets {
+            self.index.insert(key.clone(), self.slots.len());
+            self.slots.push((key, count));
+        } else if self.overflow == Overflow::Fold {
+            // Assumed: which slot takes it is the hash's choice.
+            let slot = seeded::hash(&[&format!("{key:?}")]) as usize % self.buckets;
+            if let Some((_, total)) = self.slots.get_mut(slot) {
+                *total = total.saturating_add(count);
+            }
+        }
+    }
+
+    /// The document, slots by descending count.
+    pub fn document(&self, writer: StackWriter<'_>, symbols: Symbols) -> String {
+        let mut slots: Vec<&(SlotKey, u64)> = self.slots.iter().collect();
+        slots.sort_by(|(left, more), (right, less)| less.cmp(more).then_with(|| left.cmp(right)));
+        let mut text = format!("<HistogramTarget truncated=\"0\" buckets=\"{}\">", self.buckets);
+        for (key, count) in slots {
+            let value = match key {
+                SlotKey::Number(number) => number.to_string(),
+                SlotKey::Text(value) => escape(value),
+                SlotKey::Stack(stack) => escape(&writer.callstack(*stack, symbols)),
+                SlotKey::StackRva(stack) => format!("<![CDATA[{}]]>", writer.callstack_rva(*stack)),
+            };
+            xml::push(&mut text, format_args!("<Slot count=\"{count}\"><value>{value}</value></Slot>"));
+        }
+        text + "</HistogramTarget>"
+    }
+}

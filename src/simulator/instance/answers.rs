@@ -1,0 +1,177 @@
+//! Owns what the instance answers to the SQL engine.
+
+use crate::model::ServerVersion;
+use crate::simulator::dbcc::{self, Action, Statistics};
+use crate::simulator::events::statement::{self, Change, Statement};
+use crate::simulator::events::{Effect, errors};
+use crate::simulator::host::{Host, SessionContext};
+use crate::simulator::instance::Instance;
+use crate::simulator::output::{Message, Output};
+use crate::simulator::properties;
+use crate::simulator::sql::tokenizer::Token;
+use crate::simulator::value::{Column, Datum};
+use crate::simulator::views;
+
+impl Instance {
+    fn may_run(&self, session: &SessionContext, statement: &Statement) -> bool {
+        let rights = self.rights(&session.login);
+        let coarse = "ALTER ANY EVENT SESSION";
+        let may = |fine: &str| rights.has_or_coarser(fine, coarse);
+        match statement {
+            Statement::Create { .. } => may("CREATE ANY EVENT SESSION"),
+            Statement::Drop { .. } => may("DROP ANY EVENT SESSION"),
+            Statement::Alter { change, .. } => match change {
+                Change::Start => may("ALTER ANY EVENT SESSION ENABLE"),
+                Change::Stop => may("ALTER ANY EVENT SESSION DISABLE"),
+                Change::Add { events, targets, options } => {
+                    (events.is_empty() || may("ALTER ANY EVENT SESSION ADD EVENT"))
+                        && (targets.is_empty() || may("ALTER ANY EVENT SESSION ADD TARGET"))
+                        && (options.is_empty() || may("ALTER ANY EVENT SESSION OPTION"))
+                }
+                Change::Drop { events, targets, options } => {
+                    (events.is_empty() || may("ALTER ANY EVENT SESSION DROP EVENT"))
+                        && (targets.is_empty() || may("ALTER ANY EVENT SESSION DROP TARGET"))
+                        && (options.is_empty() || may("ALTER ANY EVENT SESSION OPTION"))
+                }
+            },
+        }
+    }
+}
+
+impl Host for Instance {
+    fn version(&self) -> ServerVersion {
+        self.version.version
+    }
+
+    fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>> {
+        views::columns(self.version.version, schema, name)
+    }
+
+    fn rows(
+        &self,
+        session: &SessionContext,
+        schema: &str,
+        name: &str,
+        arguments: &[Datum],
+    ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
+        if let Some(error) = self.switches.statement_error(&format!("{schema}.{name}").to_lowercase()) {
+            return Err(vec![error]);
+        }
+        self.with_state(|state, now| views::rows(self, state, now, session, schema, name, arguments))
+    }
+
+    fn server_property(&self, name: &str) -> Datum {
+        properties::server_property(self, name)
+    }
+
+    fn version_text(&self) -> String {
+        properties::version_text(self.version)
+    }
+
+    fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool> {
+        self.rights(&session.login).has(permission)
+    }
+
+    fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool> {
+        self.rights(&session.login).is_role_member(role)
+    }
+
+    fn databases(&self) -> Vec<(i32, String)> {
+        views::databases::DATABASES.iter().map(|database| (database.id, database.name.to_owned())).collect()
+    }
+
+    fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
+        let parsed = statement::parse(statement).map_err(|message| vec![message])?;
+        if let Some(error) = self.switches.statement_error(parsed.fault_name()) {
+            return Err(vec![error]);
+        }
+        if !self.may_run(session, &parsed) {
+            return Err(vec![errors::no_permission()]);
+        }
+        let mut state = self.lock();
+        let now = self.now();
+        let refuse = self.switches.drop_last_event_refused;
+        let effect = self
+            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, refuse))
+            .map_err(|message| vec![message])?;
+        if effect == Effect::Started {
+            state.load.session_started(now.monotonic);
+        }
+        Ok(())
+    }
+
+    fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>> {
+        let command = dbcc::parse(statement).map_err(|message| vec![message])?;
+        if let Some(error) = self.switches.statement_error(&command.action.name().to_lowercase()) {
+            return Err(vec![error]);
+        }
+        let rights = self.rights(&session.login);
+        let mut state = self.lock();
+        let now = self.now();
+        self.on_engine(&mut state, now, |_, _| ());
+        let mut output = Vec::new();
+        match &command.action {
+            Action::TraceFlags { on, flags, global } => {
+                if !rights.is_sysadmin() {
+                    return Err(vec![dbcc::not_permitted(&session.login, command.action.name())]);
+                }
+                dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
+            }
+            Action::TraceStatus { flags, global } => {
+                output.extend(dbcc::trace_status(&state.flags, session, flags, *global));
+            }
+            Action::Clear(of) => {
+                if rights.has("ALTER SERVER STATE") != Some(true) {
+                    return Err(vec![errors::no_permission()]);
+                }
+                let reading = Some(self.reading(&state, now));
+                match of {
+                    Statistics::Waits => state.cleared.waits = reading,
+                    Statistics::Latches => state.cleared.latches = reading,
+                    Statistics::Spinlocks => state.cleared.spinlocks = reading,
+                }
+            }
+        }
+        if !command.quiet {
+            output.push(dbcc::completed());
+        }
+        Ok(output)
+    }
+
+    fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
+        let mut state = self.lock();
+        let (holder, count) = state.locks.entry(resource.to_owned()).or_insert((session.spid, 0));
+        if *holder != session.spid {
+            return -1;
+        }
+        *count += 1;
+        0
+    }
+
+    fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
+        let mut state = self.lock();
+        match state.locks.get_mut(resource) {
+            Some((holder, count)) if *holder == session.spid => {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    state.locks.remove(resource);
+                }
+                0
+            }
+            _ => -999,
+        }
+    }
+
+    fn utc_micros(&self) -> i64 {
+        self.clock.utc_micros()
+    }
+
+    fn end_session(&self, session: &SessionContext) {
+        let mut state = self.lock();
+        let now = self.now();
+        self.on_engine(&mut state, now, |_, _| ());
+        state.flags.end_session(session.spid);
+        state.locks.retain(|_, (holder, _)| *holder != session.spid);
+        state.sessions.remove(&session.spid);
+    }
+}

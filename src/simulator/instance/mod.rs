@@ -1,0 +1,290 @@
+//! Owns one simulated instance: its truth, and its state behind one lock.
+
+mod answers;
+pub mod options;
+
+use crate::simulator::clock::Clock;
+use crate::simulator::dbcc::TraceFlags;
+use crate::simulator::events::Engine;
+use crate::simulator::events::callstack::{StackWriter, Symbols};
+use crate::simulator::events::histogram::Overflow;
+use crate::simulator::events::running::World;
+use crate::simulator::faults::{Fault, Switches, SymboliseAt};
+use crate::simulator::host::{Host, Login, SessionContext};
+use crate::simulator::instance::options::{InstanceError, InstanceOptions};
+use crate::simulator::output::Message;
+use crate::simulator::permissions::{Account, Rights};
+use crate::simulator::versions::VersionData;
+use crate::simulator::workload::counters::Reading;
+use crate::simulator::workload::pace::Load;
+use crate::simulator::workload::{self, Truth};
+use secrecy::ExposeSecret;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A moment on both clocks, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Moment {
+    pub monotonic: i64,
+    pub utc: i64,
+}
+
+/// A client's session.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)]
+pub struct ClientSession {
+    pub context: SessionContext,
+    pub since: Moment,
+}
+
+/// What changes, behind the instance's lock.
+#[derive(Debug)]
+pub struct State {
+    /// Event sessions.
+    pub engine: Engine,
+    /// Trace flags.
+    pub flags: TraceFlags,
+    /// When the load is on.
+    pub load: Load,
+    /// Client sessions by id.
+    pub sessions: BTreeMap<u16, ClientSession>,
+    /// Application locks: who holds each, how often.
+    locks: BTreeMap<String, (u16, u32)>,
+    /// When statistics were last cleared.
+    pub cleared: Cleared,
+    last_spid: u16,
+}
+
+/// Where counters stood when they were last cleared.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(missing_docs)]
+pub struct Cleared {
+    pub waits: Option<Reading>,
+    pub latches: Option<Reading>,
+    pub spinlocks: Option<Reading>,
+}
+
+/// One simulated server.
+pub struct Instance {
+    version: &'static VersionData,
+    truth: Truth,
+    overflow: Overflow,
+    switches: Switches,
+    accounts: Vec<Account>,
+    clock: Arc<dyn Clock>,
+    /// When the simulated time began.
+    origin: Moment,
+    number: u32,
+    state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("version", &self.version.version).finish_non_exhaustive()
+    }
+}
+
+/// First session id of clients that come over the wire; those of a workload end below.
+const FIRST_CLIENT_SESSION: u16 = 120;
+
+impl Instance {
+    /// Sets one up; its simulated time begins now.
+    pub fn new(options: InstanceOptions, clock: Arc<dyn Clock>) -> Result<Arc<Self>, InstanceError> {
+        let version =
+            VersionData::of(options.version).ok_or(InstanceError::UnsupportedVersion { version: options.version })?;
+        let faults: Vec<Fault> = options
+            .faults
+            .into_iter()
+            .filter(|fault| fault.instance.is_none_or(|number| number == options.number))
+            .collect();
+        let switches = Switches::from_faults(&faults);
+        let truth = options.workload.truth(version, options.seed);
+        let origin = Moment { monotonic: clock.monotonic_micros(), utc: clock.utc_micros() };
+        let mut accounts = vec![Account {
+            name: "sa".into(),
+            password: options.password.expose_secret().to_owned(),
+            sysadmin: true,
+            permissions: Vec::new(),
+        }];
+        accounts.extend(options.accounts);
+        let load = Load::new(options.pace, origin.monotonic);
+        let flags = TraceFlags::at_startup(&options.startup_flags);
+        let world = World {
+            truth: &truth,
+            load: &load,
+            origin: origin.monotonic,
+            now: origin,
+            writer: StackWriter { version, stacks: &truth.stacks },
+            symbolise_at_dispatch: None,
+            overflow: options.overflow,
+        };
+        let engine = Engine::new(version, &world);
+        let state = State {
+            engine,
+            flags,
+            load,
+            sessions: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            cleared: Cleared::default(),
+            last_spid: FIRST_CLIENT_SESSION - 1,
+        };
+        Ok(Arc::new(Self {
+            version,
+            truth,
+            overflow: options.overflow,
+            switches,
+            accounts,
+            clock,
+            origin,
+            number: options.number,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// Its version's data.
+    pub fn version_data(&self) -> &'static VersionData {
+        self.version
+    }
+
+    /// What happens on it.
+    pub fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Its faults.
+    pub fn switches(&self) -> &Switches {
+        &self.switches
+    }
+
+    /// Its logins.
+    pub fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// When its simulated time began; the server started [`workload::UPTIME_HOURS`] before.
+    pub fn origin(&self) -> Moment {
+        self.origin
+    }
+
+    /// `@@SERVERNAME`: instances beside the first are told apart by their number.
+    pub fn server_name(&self) -> String {
+        if self.number <= 1 { "XESTACK-SIM".to_owned() } else { format!("XESTACK-SIM{}", self.number) }
+    }
+
+    /// Major, minor and build, for pre-login and LOGINACK.
+    pub fn version_numbers(&self) -> (u8, u8, u16) {
+        let (major, minor, build, _) = self.version.build;
+        (major, minor, build)
+    }
+
+    /// Now, on both clocks.
+    pub fn now(&self) -> Moment {
+        Moment { monotonic: self.clock.monotonic_micros(), utc: self.clock.utc_micros() }
+    }
+
+    /// Checks a login and opens a session. Errors: 18456, 4060.
+    pub fn open_session(&self, login: &Login) -> Result<SessionContext, Message> {
+        let account = self
+            .accounts
+            .iter()
+            .find(|account| account.name.eq_ignore_ascii_case(&login.user) && account.password == login.password)
+            .ok_or_else(|| Message::new(18456, 14, format!("Login failed for user '{}'.", login.user)))?;
+        let wanted = if login.database.is_empty() { "master" } else { &login.database };
+        let database = self
+            .databases()
+            .into_iter()
+            .map(|(_, name)| name)
+            .find(|name| name.eq_ignore_ascii_case(wanted))
+            .ok_or_else(|| {
+                let text = format!("Cannot open database \"{wanted}\" requested by the login. The login failed.");
+                Message::new(4060, 11, text)
+            })?;
+        let mut state = self.lock();
+        let spid = free_session_id(&state);
+        state.last_spid = spid;
+        let context = SessionContext {
+            spid,
+            login: account.name.clone(),
+            database,
+            host: login.host.clone(),
+            application: login.application.clone(),
+        };
+        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now() });
+        Ok(context)
+    }
+
+    /// The lock; a panic of another thread does not make the state unusable, each change being whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a login may do.
+    pub fn rights(&self, login: &str) -> Rights<'_> {
+        let account = self.accounts.iter().find(|account| account.name.eq_ignore_ascii_case(login));
+        Rights { account, switches: &self.switches, version: self.version }
+    }
+
+    /// Symbols at hand when a call stack is written for this session, or at dispatch for none.
+    pub fn symbols(&self, state: &State, reader: Option<u16>) -> Symbols {
+        let on = |flag: &u32| {
+            let in_session = reader.is_some_and(|spid| state.flags.is_in_session(spid, *flag));
+            let session_counts = self.switches.symbolise_at == SymboliseAt::SessionRead;
+            state.flags.is_global(*flag) || session_counts && in_session
+        };
+        match (self.version.symbol_flags.iter().all(on), self.switches.symbols_missing) {
+            (false, _) => Symbols::None,
+            (true, false) => Symbols::Public,
+            (true, true) => Symbols::ExportsOnly,
+        }
+    }
+
+    fn world<'a>(&'a self, load: &'a Load, now: Moment, symbolise_at_dispatch: Option<Symbols>) -> World<'a> {
+        World {
+            truth: &self.truth,
+            load,
+            origin: self.origin.monotonic,
+            now,
+            writer: StackWriter { version: self.version, stacks: &self.truth.stacks },
+            symbolise_at_dispatch,
+            overflow: self.overflow,
+        }
+    }
+
+    /// Dispatches what is due, then runs something on the engine and its world.
+    fn on_engine<T>(&self, state: &mut State, now: Moment, run: impl FnOnce(&mut Engine, &World<'_>) -> T) -> T {
+        let at_dispatch = self.switches.symbolise_at == SymboliseAt::Dispatch;
+        let symbols = at_dispatch.then(|| self.symbols(state, None));
+        let State { engine, load, .. } = state;
+        let world = self.world(load, now, symbols);
+        engine.advance(&world);
+        run(engine, &world)
+    }
+
+    /// The state as of now, everything due dispatched.
+    pub fn with_state<T>(&self, read: impl FnOnce(&State, Moment) -> T) -> T {
+        let mut state = self.lock();
+        let now = self.now();
+        self.on_engine(&mut state, now, |_, _| ());
+        read(&state, now)
+    }
+
+    /// Where counters stand now.
+    pub fn reading(&self, state: &State, now: Moment) -> Reading {
+        self.world(&state.load, now, None).reading(now.monotonic)
+    }
+}
+
+/// The next session id that no client has.
+fn free_session_id(state: &State) -> u16 {
+    let after = state.last_spid.checked_add(1).unwrap_or(FIRST_CLIENT_SESSION);
+    (after..=u16::MAX)
+        .chain(FIRST_CLIENT_SESSION..after)
+        .find(|spid| !state.sessions.contains_key(spid))
+        .unwrap_or(FIRST_CLIENT_SESSION)
+}
+
+/// Microseconds the server has been up.
+pub fn uptime_micros(origin: Moment, now: Moment) -> i64 {
+    now.monotonic - origin.monotonic + workload::UPTIME_HOURS as i64 * 3_600_000_000
+}

@@ -1,0 +1,64 @@
+//! Owns how an instance is set up.
+
+use crate::model::ServerVersion;
+use crate::simulator::events::histogram::Overflow;
+use crate::simulator::faults::Fault;
+use crate::simulator::permissions::Account;
+use crate::simulator::versions::VersionData;
+use crate::simulator::workload::Workload;
+use crate::simulator::workload::pace::Pace;
+use secrecy::SecretString;
+
+/// How an instance is set up.
+#[derive(Debug, Clone)]
+pub struct InstanceOptions {
+    /// Which version.
+    pub version: ServerVersion,
+    /// What it does.
+    pub workload: Workload,
+    /// How it runs.
+    pub pace: Pace,
+    /// Same seed, same server.
+    pub seed: u64,
+    /// What it does otherwise.
+    pub faults: Vec<Fault>,
+    /// Password of `sa`.
+    pub password: SecretString,
+    /// Further logins.
+    pub accounts: Vec<Account>,
+    /// Trace flags of `-T`.
+    pub startup_flags: Vec<u32>,
+    /// What full histograms do.
+    pub overflow: Overflow,
+    /// Number of the instance, from 1; faults can be for one of several.
+    pub number: u32,
+}
+
+impl InstanceOptions {
+    /// Workload `lock-hash`, a burst of ten seconds, no faults.
+    pub fn new(version: ServerVersion, password: SecretString) -> Self {
+        Self {
+            version,
+            workload: Workload::default(),
+            pace: Pace::Burst(std::time::Duration::from_secs(10)),
+            seed: 1,
+            faults: Vec::new(),
+            password,
+            accounts: Vec::new(),
+            startup_flags: Vec::new(),
+            overflow: Overflow::default(),
+            number: 1,
+        }
+    }
+}
+
+/// Why there is no such instance.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InstanceError {
+    /// No data for the version.
+    #[error("the simulated server has no version {version}: use one of {}", VersionData::known())]
+    UnsupportedVersion {
+        /// What was asked for.
+        version: ServerVersion,
+    },
+}

@@ -1,0 +1,58 @@
+//! Owns SERVERPROPERTY and `@@VERSION`.
+
+use crate::simulator::instance::Instance;
+use crate::simulator::value::{Datum, SqlType};
+use crate::simulator::versions::VersionData;
+
+/// SERVERPROPERTY, a sql_variant; NULL for an unknown name.
+pub fn server_property(instance: &Instance, name: &str) -> Datum {
+    let version = instance.version_data();
+    let (major, minor, build, _) = version.build;
+    let text = |value: &str| {
+        let length = u16::try_from(value.chars().count().max(1)).unwrap_or(u16::MAX);
+        Datum::Variant(SqlType::NVarChar(Some(length)), Box::new(Datum::Text(value.to_owned())))
+    };
+    let number = |value: i64| Datum::Variant(SqlType::Int, Box::new(Datum::Int(value)));
+    match name.trim().to_lowercase().as_str() {
+        "productversion" => text(&version.product_version()),
+        "productmajorversion" => text(&major.to_string()),
+        "productminorversion" => text(&minor.to_string()),
+        "productbuild" => text(&build.to_string()),
+        "productlevel" => text("RTM"),
+        "productupdatelevel" => text(version.update_level),
+        "productupdatetype" => text("CU"),
+        "edition" => text("Developer Edition (64-bit)"),
+        "editionid" => Datum::Variant(SqlType::BigInt, Box::new(Datum::Int(-2_117_995_310))),
+        "engineedition" => number(3),
+        "servername" => text(&instance.server_name()),
+        "machinename" | "computernamephysicalnetbios" => text("XESTACK-SIM"),
+        "collation" => text("SQL_Latin1_General_CP1_CI_AS"),
+        "isclustered"
+        | "ishadrenabled"
+        | "issingleuser"
+        | "isintegratedsecurityonly"
+        | "isadvancedanalyticsinstalled"
+        | "filestreamconfiguredlevel" => number(0),
+        "isfulltextinstalled" | "isxtpsupported" => number(1),
+        "lcid" => number(1_033),
+        "processid" => number(4_212),
+        "pathseparator" => text("\\"),
+        "instancedefaultdatapath" | "instancedefaultlogpath" => text(&data_path(version)),
+        _ => Datum::Null,
+    }
+}
+
+/// The default data folder.
+pub fn data_path(version: &VersionData) -> String {
+    format!(r"C:\Program Files\Microsoft SQL Server\MSSQL{}.MSSQLSERVER\MSSQL\DATA\", version.path_number)
+}
+
+/// `@@VERSION`; says that it is simulated.
+pub fn version_text(version: &VersionData) -> String {
+    format!(
+        "Microsoft SQL Server {} (RTM-{}) - {} (X64) \n\tDeveloper Edition (64-bit) on Windows Server 2019 Standard 10.0 <X64> (Build 17763: ) (simulated by xestack)\n",
+        version.year,
+        version.update_level,
+        version.product_version(),
+    )
+}

@@ -1,0 +1,141 @@
+//! Owns the listener: binding, accepting, a task a connection, stopping.
+
+use crate::simulator::host::Backend;
+use crate::simulator::wire::attention::AttentionReply;
+use crate::simulator::wire::connection::{Endpoint, serve};
+use crate::simulator::wire::hooks::Hooks;
+use crate::simulator::wire::tls::{Certificate, Tls};
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long a client may take from connecting to being logged in.
+const LOGIN_LIMIT: Duration = Duration::from_secs(30);
+
+/// Encryption that the server offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TlsMode {
+    /// None; a client that requires it fails.
+    #[default]
+    Off,
+    /// TDS 7 with TLS 1.2 inside, for every client.
+    On,
+    /// TDS 8: TLS 1.2 or 1.3 before everything (`Encrypt=strict`).
+    Strict,
+}
+
+/// How a server is started.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Encryption.
+    pub tls: TlsMode,
+    /// Where tests step in.
+    pub hooks: Hooks,
+    /// How an attention is acknowledged.
+    pub attention: AttentionReply,
+}
+
+impl ServerOptions {
+    /// Plain, without hooks, on that address.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self { listen, tls: TlsMode::Off, hooks: Hooks::default(), attention: AttentionReply::default() }
+    }
+}
+
+/// A running server; dropping it stops it.
+#[derive(Debug)]
+pub struct Server {
+    local_addr: SocketAddr,
+    certificate_pem: Option<String>,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Server {
+    /// The address it listens on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Its self-signed certificate for localhost, with TLS.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.certificate_pem.as_deref()
+    }
+
+    /// Closes the listener and every connection. A step of a session that is running just then ends on its own, and
+    /// its session with it.
+    pub async fn stop(&self) {
+        self.stopping.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopping.cancel();
+    }
+}
+
+/// Starts a server in the current tokio runtime. Errors: the address cannot be bound; no certificate can be made.
+pub async fn start(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Result<Server> {
+    let (tls, certificate_pem) = match options.tls {
+        TlsMode::Off => (Tls::Off, None),
+        TlsMode::On => {
+            let certificate = Certificate::generate()?;
+            (certificate.inside_tds()?, Some(certificate.pem))
+        }
+        TlsMode::Strict => {
+            let certificate = Certificate::generate()?;
+            (certificate.before_tds()?, Some(certificate.pem))
+        }
+    };
+    let listener = TcpListener::bind(options.listen).await?;
+    let local_addr = listener.local_addr()?;
+    let server_name = backend.server_name();
+    let ServerOptions { hooks, attention, .. } = options;
+    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks, attention, login_limit: LOGIN_LIMIT });
+    let server = Server { local_addr, certificate_pem, stopping: CancellationToken::new(), tasks: TaskTracker::new() };
+    server.tasks.spawn(accept(listener, endpoint, server.stopping.clone(), server.tasks.clone()));
+    Ok(server)
+}
+
+async fn accept(listener: TcpListener, endpoint: Arc<Endpoint>, stopping: CancellationToken, tasks: TaskTracker) {
+    /// A failure to accept is the machine's (no file descriptors): it passes when connections end.
+    const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
+    let mut connections = 0;
+    loop {
+        let accepted = tokio::select! {
+            () = stopping.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((tcp, _)) => {
+                connections += 1;
+                tasks.spawn(connection(tcp, connections, Arc::clone(&endpoint), stopping.clone()));
+            }
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn Error, "failed to accept a connection");
+                tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
+            }
+        }
+    }
+}
+
+async fn connection(tcp: TcpStream, number: u64, endpoint: Arc<Endpoint>, stopping: CancellationToken) {
+    let ended = tokio::select! {
+        () = stopping.cancelled() => return,
+        ended = serve(tcp, number, &endpoint) => ended,
+    };
+    match ended {
+        Ok(()) => tracing::debug!(connection = number, "closed"),
+        Err(error) => tracing::debug!(connection = number, error = &error as &dyn Error, "ended"),
+    }
+}

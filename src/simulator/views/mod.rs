@@ -1,0 +1,180 @@
+//! Owns the system views of the simulated server: columns by version as data, rows from the instance.
+
+pub mod counters;
+pub mod databases;
+pub mod event_catalogue;
+pub mod event_objects;
+pub mod event_running;
+pub mod objects;
+pub mod schema;
+pub mod security;
+pub mod server;
+pub mod sessions;
+pub mod storage;
+
+use crate::model::ServerVersion;
+use crate::simulator::host::SessionContext;
+use crate::simulator::instance::{Instance, Moment, State};
+use crate::simulator::output::Message;
+use crate::simulator::permissions::Rights;
+use crate::simulator::value::{Column, Datum};
+use crate::simulator::workload::counters::Reading;
+use schema::Record;
+
+/// What a view's rows are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The instance.
+    pub instance: &'a Instance,
+    /// Its state.
+    pub state: &'a State,
+    /// Now.
+    pub now: Moment,
+    /// Who reads.
+    pub session: &'a SessionContext,
+    /// Arguments of a table-valued function.
+    pub arguments: &'a [Datum],
+}
+
+impl<'a> Source<'a> {
+    /// Where counters stand.
+    pub fn reading(&self) -> Reading {
+        self.instance.reading(self.state, self.now)
+    }
+
+    /// What the reader may do.
+    pub fn rights(&self) -> Rights<'a> {
+        self.instance.rights(&self.session.login)
+    }
+
+    /// Whether the reader sees the server's state.
+    pub fn sees_state(&self) -> bool {
+        let rights = self.rights();
+        rights.has(rights.state_permission()) == Some(true)
+    }
+
+    /// An argument that is a number; `None` for NULL or none: every one is meant.
+    pub fn number(&self, argument: usize) -> Option<i64> {
+        match self.arguments.get(argument) {
+            Some(Datum::Int(number)) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+/// Who may read a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// VIEW SERVER STATE, or VIEW SERVER PERFORMANCE STATE from 2022 on; errors 300 and 297 without.
+    State,
+    /// Everyone; what is seen may depend on rights.
+    Public,
+}
+
+type Rows = fn(Source<'_>) -> Vec<Record>;
+
+/// No rows at all.
+fn empty(_: Source<'_>) -> Vec<Record> {
+    Vec::new()
+}
+
+const VIEWS: &[(&str, Access, Rows)] = &[
+    ("dm_os_wait_stats", Access::State, counters::wait_stats),
+    ("dm_exec_session_wait_stats", Access::Public, counters::session_wait_stats),
+    ("dm_os_latch_stats", Access::State, counters::latch_stats),
+    ("dm_os_spinlock_stats", Access::State, counters::spinlock_stats),
+    ("dm_os_performance_counters", Access::State, counters::performance_counters),
+    ("dm_os_schedulers", Access::State, server::schedulers),
+    ("dm_os_nodes", Access::State, server::nodes),
+    ("dm_os_sys_info", Access::State, server::sys_info),
+    ("dm_os_host_info", Access::State, server::host_info),
+    ("dm_os_ring_buffers", Access::State, server::ring_buffers),
+    ("dm_os_loaded_modules", Access::State, server::loaded_modules),
+    ("dm_os_cluster_nodes", Access::State, empty),
+    ("dm_server_services", Access::State, server::services),
+    ("dm_os_tasks", Access::State, sessions::tasks),
+    ("dm_os_workers", Access::State, sessions::workers),
+    ("dm_os_waiting_tasks", Access::State, sessions::waiting_tasks),
+    ("dm_exec_requests", Access::Public, sessions::requests),
+    ("dm_exec_sessions", Access::Public, sessions::sessions),
+    ("dm_exec_connections", Access::State, sessions::connections),
+    ("dm_xe_packages", Access::State, event_objects::packages),
+    ("dm_xe_objects", Access::State, event_objects::objects),
+    ("dm_xe_object_columns", Access::State, event_objects::object_columns),
+    ("dm_xe_map_values", Access::State, event_objects::map_values),
+    ("dm_xe_sessions", Access::State, event_running::sessions),
+    ("dm_xe_session_targets", Access::State, event_running::targets),
+    ("dm_xe_session_events", Access::State, event_running::events),
+    ("dm_xe_session_event_actions", Access::State, event_running::actions),
+    ("dm_xe_session_object_columns", Access::State, event_running::object_columns),
+    ("server_event_sessions", Access::State, event_catalogue::sessions),
+    ("server_event_session_events", Access::State, event_catalogue::events),
+    ("server_event_session_actions", Access::State, event_catalogue::actions),
+    ("server_event_session_targets", Access::State, event_catalogue::targets),
+    ("server_event_session_fields", Access::State, event_catalogue::fields),
+    ("databases", Access::Public, databases::databases),
+    ("master_files", Access::Public, databases::master_files),
+    ("dm_io_virtual_file_stats", Access::State, storage::virtual_file_stats),
+    ("dm_io_pending_io_requests", Access::State, empty),
+    ("dm_tran_version_store_space_usage", Access::State, storage::version_store_space),
+    ("dm_tran_persistent_version_store_stats", Access::State, storage::persistent_version_store),
+    ("dm_hadr_database_replica_states", Access::State, empty),
+    ("dm_hadr_availability_replica_states", Access::State, empty),
+    ("configurations", Access::Public, security::configurations),
+    ("server_principals", Access::Public, security::principals),
+    ("server_permissions", Access::Public, empty),
+    ("server_triggers", Access::Public, empty),
+    ("server_audits", Access::Public, empty),
+    ("traces", Access::Public, security::traces),
+    ("all_objects", Access::Public, objects::all_objects),
+    ("all_columns", Access::Public, objects::all_columns),
+];
+
+fn view(schema: &str, name: &str) -> Option<&'static (&'static str, Access, Rows)> {
+    if !schema.eq_ignore_ascii_case("sys") {
+        return None;
+    }
+    VIEWS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))
+}
+
+/// The columns of a view in this version; `None` where it does not exist.
+pub fn columns(version: ServerVersion, schema: &str, name: &str) -> Option<Vec<Column>> {
+    let (name, ..) = view(schema, name)?;
+    Some(schema::columns(version, name).map(schema::ViewColumn::to_column).collect())
+        .filter(|columns: &Vec<Column>| !columns.is_empty())
+}
+
+/// Its rows now. Errors: 208, 300 with 297.
+pub fn rows(
+    instance: &Instance,
+    state: &State,
+    now: Moment,
+    session: &SessionContext,
+    schema: &str,
+    name: &str,
+    arguments: &[Datum],
+) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
+    let version = instance.version_data().version;
+    let found = view(schema, name).filter(|(name, ..)| schema::columns(version, name).next().is_some());
+    let Some((name, access, rows)) = found else {
+        return Err(vec![Message::new(208, 16, format!("Invalid object name '{schema}.{name}'."))]);
+    };
+    let source = Source { instance, state, now, session, arguments };
+    if *access == Access::State && !source.sees_state() {
+        return Err(denied(source.rights().state_permission()));
+    }
+    let columns: Vec<_> = schema::columns(version, name).collect();
+    Ok(rows(source).into_iter().map(|record| record.into_row(&columns)).collect())
+}
+
+fn denied(permission: &str) -> Vec<Message> {
+    vec![
+        Message::new(300, 14, format!("{permission} permission was denied on object 'server', database 'master'.")),
+        Message::new(297, 16, "The user does not have permission to perform this action."),
+    ]
+}
+
+/// The views there are, for tests over all of them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    VIEWS.iter().map(|(name, ..)| *name)
+}

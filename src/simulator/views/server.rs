@@ -1,0 +1,251 @@
+//! Owns the rows about the server itself: schedulers, time, memory, modules.
+
+use crate::simulator::instance::uptime_micros;
+use crate::simulator::seeded;
+use crate::simulator::views::Source;
+use crate::simulator::views::schema::{Record, address, time};
+use crate::simulator::workload::UPTIME_HOURS;
+
+/// Nominal frequency of the simulated CPUs: 2.7 GHz.
+const TICKS_PER_MICRO: i64 = 2_700;
+/// The machine started this long before the server.
+const MACHINE_LEAD_MICROS: i64 = 600_000_000;
+/// Schedulers that clients' tasks never run on are numbered from here (documented).
+const HIDDEN_SCHEDULER: i32 = 1_048_576;
+
+/// CPU time that all schedulers used since the server's start, in microseconds.
+fn cpu_micros(source: Source<'_>) -> u64 {
+    let truth = source.instance.truth();
+    let busy = source.state.load.busy_micros(source.now.monotonic);
+    let up = uptime_micros(source.instance.origin(), source.now).max(0) as u64;
+    let share = |micros: u64, percent: u32| micros * u64::from(percent) / 100 * u64::from(truth.schedulers);
+    share(busy, truth.loaded_cpu_percent) + share(up.saturating_sub(busy), truth.idle_cpu_percent)
+}
+
+/// Tasks ready to run on a scheduler: they change every few milliseconds, the same way for the same seed.
+fn runnable(source: Source<'_>, scheduler: u32) -> u64 {
+    if !source.state.load.is_on(source.now.monotonic) {
+        return 0;
+    }
+    let slot = (source.now.monotonic / 4_000).to_string();
+    3 + seeded::hash(&[&slot, &scheduler.to_string()]) % 4
+}
+
+/// sys.dm_os_schedulers: the user schedulers, a hidden one and that of the dedicated admin connection.
+pub fn schedulers(source: Source<'_>) -> Vec<Record> {
+    let truth = source.instance.truth();
+    let loaded = source.state.load.is_on(source.now.monotonic);
+    let up_ms = uptime_micros(source.instance.origin(), source.now) / 1_000;
+    let cpu_ms = cpu_micros(source) / 1_000;
+    let reading = source.reading();
+    let yields = truth.counters.waits.iter().find(|wait| wait.name == "SOS_SCHEDULER_YIELD");
+    let yields = yields.map_or(0, |wait| wait.waits.at(reading)) / u64::from(truth.schedulers.max(1));
+    let mut rows = Vec::new();
+    for id in 0..truth.schedulers {
+        let runnable = runnable(source, id);
+        let client_tasks = if loaded { u64::from(truth.connections / truth.schedulers as u16) } else { 0 };
+        let tasks = 2 + client_tasks + u64::from(id < 2);
+        let first_share = cpu_ms / u64::from(truth.schedulers);
+        rows.push(
+            Record::new()
+                .with("scheduler_address", address(0x0000_01f4_2000_0040 + u64::from(id) * 0x4_0000))
+                .with("parent_node_id", 0)
+                .with("scheduler_id", id)
+                .with("cpu_id", id)
+                .with("status", "VISIBLE ONLINE")
+                .with("is_online", true)
+                .with("is_idle", !loaded)
+                .with("preemptive_switches_count", up_ms / 700)
+                .with("context_switches_count", up_ms / 9 + yields as i64)
+                .with("idle_switches_count", up_ms / 12)
+                .with("current_tasks_count", tasks)
+                .with("runnable_tasks_count", runnable)
+                .with("current_workers_count", tasks + 6)
+                .with("active_workers_count", tasks)
+                .with("load_factor", tasks)
+                .with("yield_count", up_ms / 8 + yields as i64)
+                .with("last_timer_activity", up_ms)
+                .with("failed_to_create_worker", false)
+                .with("active_worker_address", address(0x0000_01f4_5000_0160 + u64::from(id) * 0x1000))
+                .with("memory_object_address", address(0x0000_01f4_1000_0060))
+                .with("task_memory_object_address", address(0x0000_01f4_1000_4060))
+                .with("quantum_length_us", 4_000)
+                .with("total_cpu_usage_ms", first_share)
+                .with("total_scheduler_delay_ms", first_share * 3)
+                .with("ideal_workers_limit", 64),
+        );
+    }
+    let other = |id: i32, node: i32, status: &'static str| {
+        Record::new()
+            .with("scheduler_address", address(0x0000_01f4_2800_0040 + (id as u64 & 0xff) * 0x4_0000))
+            .with("parent_node_id", node)
+            .with("scheduler_id", id)
+            .with("cpu_id", 0)
+            .with("status", status)
+            .with("is_online", true)
+            .with("is_idle", true)
+            .with("current_tasks_count", 1)
+            .with("current_workers_count", 2)
+            .with("active_workers_count", 1)
+            .with("quantum_length_us", 4_000)
+    };
+    rows.push(other(HIDDEN_SCHEDULER, 0, "HIDDEN ONLINE"));
+    rows.push(other(HIDDEN_SCHEDULER + 7, 64, "VISIBLE ONLINE (DAC)"));
+    rows
+}
+
+/// sys.dm_os_nodes: one node and that of the dedicated admin connection.
+pub fn nodes(source: Source<'_>) -> Vec<Record> {
+    let schedulers = source.instance.truth().schedulers;
+    let node = |id: i32, state: &'static str, schedulers: u32| {
+        Record::new()
+            .with("node_id", id)
+            .with("node_state_desc", state)
+            .with("memory_node_id", id)
+            .with("cpu_affinity_mask", (1_i64 << schedulers.min(62)) - 1)
+            .with("online_scheduler_count", schedulers)
+            .with("online_scheduler_mask", (1_i64 << schedulers.min(62)) - 1)
+            .with("cpu_count", schedulers)
+    };
+    vec![node(0, "ONLINE", schedulers), node(64, "ONLINE DAC", 1)]
+}
+
+/// sys.dm_os_sys_info. Its time zone is UTC, so the start time's local time is too.
+pub fn sys_info(source: Source<'_>) -> Vec<Record> {
+    let truth = source.instance.truth();
+    let origin = source.instance.origin();
+    let up = uptime_micros(origin, source.now);
+    let machine_up = up + MACHINE_LEAD_MICROS;
+    let cpu_ms = cpu_micros(source) / 1_000;
+    let kernel_ms = cpu_ms / 25;
+    vec![
+        Record::new()
+            .with("cpu_ticks", machine_up.saturating_mul(TICKS_PER_MICRO))
+            .with("ms_ticks", machine_up / 1_000)
+            .with("cpu_count", truth.schedulers)
+            .with("hyperthread_ratio", truth.schedulers)
+            .with("physical_memory_kb", 16_777_216)
+            .with("virtual_memory_kb", 137_438_953_344_i64)
+            .with("committed_kb", 11_534_336)
+            .with("committed_target_kb", 12_582_912)
+            .with("visible_target_kb", 12_582_912)
+            .with("stack_size_in_bytes", 2_093_056)
+            .with("os_quantum", 5)
+            .with("os_error_mode", 5)
+            .with("os_priority_class", 32)
+            .with("max_workers_count", 576)
+            .with("scheduler_count", truth.schedulers)
+            .with("scheduler_total_count", truth.schedulers + 12)
+            .with("deadlock_monitor_serial_number", up / 5_000_000)
+            .with("sqlserver_start_time_ms_ticks", MACHINE_LEAD_MICROS / 1_000)
+            .with("sqlserver_start_time", time(origin.utc - UPTIME_HOURS as i64 * 3_600_000_000))
+            .with("affinity_type", 2)
+            .with("affinity_type_desc", "AUTO")
+            .with("process_kernel_time_ms", kernel_ms)
+            .with("process_user_time_ms", cpu_ms - kernel_ms)
+            .with("time_source", 0)
+            .with("time_source_desc", "QUERY_PERFORMANCE_COUNTER")
+            .with("virtual_machine_type", 0)
+            .with("virtual_machine_type_desc", "NONE")
+            .with("softnuma_configuration", 0)
+            .with("softnuma_configuration_desc", "OFF")
+            .with("process_physical_affinity", "{{0,ff}}")
+            .with("sql_memory_model", 1)
+            .with("sql_memory_model_desc", "CONVENTIONAL")
+            .with("socket_count", 1)
+            .with("cores_per_socket", truth.schedulers)
+            .with("numa_node_count", 1)
+            .with("container_type", 0)
+            .with("container_type_desc", "NONE"),
+    ]
+}
+
+/// sys.dm_os_host_info.
+pub fn host_info(_: Source<'_>) -> Vec<Record> {
+    vec![
+        Record::new()
+            .with("host_platform", "Windows")
+            .with("host_distribution", "Windows Server 2019 Standard")
+            .with("host_release", "10.0")
+            .with("host_sku", 7)
+            .with("os_language_version", 1_033)
+            .with("host_architecture", "X64"),
+    ]
+}
+
+/// The scheduler monitor writes a record a minute and keeps 256.
+const RECORD_MICROS: i64 = 60_000_000;
+const RECORDS: i64 = 256;
+
+/// sys.dm_os_ring_buffers: the scheduler monitor.
+pub fn ring_buffers(source: Source<'_>) -> Vec<Record> {
+    let truth = source.instance.truth();
+    let up = uptime_micros(source.instance.origin(), source.now);
+    let offset = source.now.monotonic - up;
+    let last = up / RECORD_MICROS;
+    let rows = ((last - RECORDS).max(0) + 1..=last).map(|id| {
+        let at = id * RECORD_MICROS;
+        let begin = offset + at - RECORD_MICROS;
+        let load = &source.state.load;
+        let busy = load.busy_micros(begin + RECORD_MICROS).saturating_sub(load.busy_micros(begin)) as i64;
+        let percent = (busy * i64::from(truth.loaded_cpu_percent)
+            + (RECORD_MICROS - busy).max(0) * i64::from(truth.idle_cpu_percent))
+            / RECORD_MICROS;
+        let idle = 100 - percent - 1;
+        let ticks = (at + MACHINE_LEAD_MICROS) / 1_000;
+        let record = format!(
+            "<Record id = \"{id}\" type =\"RING_BUFFER_SCHEDULER_MONITOR\" time =\"{ticks}\"><SchedulerMonitorEvent><SystemHealth><ProcessUtilization>{percent}</ProcessUtilization><SystemIdle>{idle}</SystemIdle><UserModeTime>0</UserModeTime><KernelModeTime>0</KernelModeTime><PageFaults>0</PageFaults><WorkingSetDelta>0</WorkingSetDelta><MemoryUtilization>100</MemoryUtilization></SystemHealth></SchedulerMonitorEvent></Record>"
+        );
+        Record::new()
+            .with("ring_buffer_address", address(0x0000_01f4_0800_0040))
+            .with("ring_buffer_type", "RING_BUFFER_SCHEDULER_MONITOR")
+            .with("timestamp", ticks)
+            .with("record", record)
+    });
+    rows.collect()
+}
+
+/// sys.dm_os_loaded_modules.
+pub fn loaded_modules(source: Source<'_>) -> Vec<Record> {
+    let rows = source.instance.truth().stacks.modules().iter().map(|module| {
+        Record::new()
+            .with("base_address", address(module.base))
+            .with("file_version", module.file_version.as_str())
+            .with("product_version", module.product_version.as_str())
+            .with("debug", false)
+            .with("patched", false)
+            .with("prerelease", false)
+            .with("private_build", false)
+            .with("special_build", false)
+            .with("language", 67_699_721)
+            .with("company", module.company)
+            .with("description", module.description)
+            .with("name", module.path.as_str())
+    });
+    rows.collect()
+}
+
+/// sys.dm_server_services: the engine's.
+pub fn services(source: Source<'_>) -> Vec<Record> {
+    let version = source.instance.version_data();
+    vec![
+        Record::new()
+            .with("servicename", "SQL Server (MSSQLSERVER)")
+            .with("startup_type", 2)
+            .with("startup_type_desc", "Automatic")
+            .with("status", 4)
+            .with("status_desc", "Running")
+            .with("process_id", 4_212)
+            .with("last_startup_time", time(source.instance.origin().utc - UPTIME_HOURS as i64 * 3_600_000_000))
+            .with("service_account", "NT Service\\MSSQLSERVER")
+            .with(
+                "filename",
+                format!(
+                    "\"C:\\Program Files\\Microsoft SQL Server\\MSSQL{}.MSSQLSERVER\\MSSQL\\Binn\\sqlservr.exe\" -sMSSQLSERVER",
+                    version.path_number
+                ),
+            )
+            .with("is_clustered", "N")
+            .with("instant_file_initialization_enabled", "Y"),
+    ]
+}

@@ -1,0 +1,94 @@
+//! Owns what every workload has in common: what the counters say before it, and the system's own waits.
+
+use crate::simulator::versions::VersionData;
+use crate::simulator::workload::counters::{Counters, Cumulative, LatchCounter, SpinlockCounter, WaitCounter};
+use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, number, push_wait, wait_key};
+use crate::simulator::workload::stacks::{self, StackTable};
+use crate::simulator::workload::{UPTIME_HOURS, spinlocks, wait_types};
+
+/// What a load adds in one burst.
+#[derive(Debug, Clone, Copy)]
+pub struct Increments<'a> {
+    /// Wait type, waits, wait time, signal time in ms.
+    pub waits: &'a [(&'static str, u64, u64, u64)],
+    /// Class, requests, wait time in ms.
+    pub latches: &'a [(&'static str, u64, u64)],
+    /// Name; collisions, spins, sleep time, back-offs.
+    pub spinlocks: &'a [(&'static str, [u64; 4])],
+}
+
+/// All counters of a version: what stood there before, the background, and the load.
+pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
+    let waits = wait_types::of_version(version.version).map(|wait| {
+        let (_, count, wait_ms, signal_ms) =
+            load.waits.iter().copied().find(|(name, ..)| *name == wait.name).unwrap_or((wait.name, 0, 0, 0));
+        let base = wait.base + wait.per_hour * UPTIME_HOURS;
+        let base_ms = base * wait.each_ms;
+        let base_signal_ms = if wait.name == "SOS_SCHEDULER_YIELD" { base_ms - base_ms / 3_000 } else { base_ms / 50 };
+        WaitCounter {
+            name: wait.name,
+            waits: Cumulative { base, load: count, per_hour: wait.per_hour },
+            wait_ms: Cumulative { base: base_ms, load: wait_ms, per_hour: wait.per_hour * wait.each_ms },
+            signal_ms: Cumulative {
+                base: base_signal_ms,
+                load: signal_ms,
+                per_hour: wait.per_hour * wait.each_ms / 50,
+            },
+            max_ms: if base == 0 { 0 } else { wait.each_ms * 12 + 7 },
+        }
+    });
+    let latches = spinlocks::latch_classes().iter().map(|class| {
+        let [requests, wait_ms, max_ms] = class.base;
+        let (_, count, time) =
+            load.latches.iter().copied().find(|(name, ..)| *name == class.name).unwrap_or((class.name, 0, 0));
+        LatchCounter {
+            name: class.name,
+            requests: Cumulative::loaded(requests, count),
+            wait_ms: Cumulative::loaded(wait_ms, time),
+            max_ms,
+        }
+    });
+    let spinlocks = spinlocks::of_version(version.version).map(|spinlock| {
+        let more = load.spinlocks.iter().find(|(name, _)| *name == spinlock.name).map_or([0; 4], |(_, more)| *more);
+        let [collisions, spins, sleep_time, backoffs] = spinlock.base;
+        let [more_collisions, more_spins, more_sleep_time, more_backoffs] = more;
+        SpinlockCounter {
+            name: spinlock.name,
+            collisions: Cumulative::loaded(collisions, more_collisions),
+            spins: Cumulative::loaded(spins, more_spins),
+            sleep_time: Cumulative::loaded(sleep_time, more_sleep_time),
+            backoffs: Cumulative::loaded(backoffs, more_backoffs),
+        }
+    });
+    Counters { waits: waits.collect(), latches: latches.collect(), spinlocks: spinlocks.collect() }
+}
+
+/// System tasks that wait all the time, whatever the load.
+pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds: &mut Vec<EventKind>) {
+    let bottom = stacks::task_bottom(version);
+    let owner = |name: &str| match name {
+        "LAZYWRITER_SLEEP" => "sqlmin!BPool::LazyWriter+0x2a7",
+        "XE_TIMER_EVENT" => "sqldk!XE_TimerManager::Run+0x1b1",
+        "LOGMGR_QUEUE" => "sqlmin!SQLServerLogMgr::LogWriter+0x4d2",
+        "REQUEST_FOR_DEADLOCK_SEARCH" => "sqlmin!DeadlockMonitor::Search+0x10f",
+        _ => "sqldk!WorkDispatcher::DequeueTask+0x3f4",
+    };
+    for (session, wait) in (2_u16..).zip(wait_types::of_version(version.version).filter(|wait| wait.per_hour > 0)) {
+        let mut stack = |top: &[&'static str; 3]| {
+            let wait_frame = "sqldk!EventInternal<SuspendQueueSLock>::Wait+0x1f2";
+            stacks.add(top.iter().copied().chain([wait_frame, owner(wait.name)]).chain(bottom.iter().copied()))
+        };
+        let tops = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED];
+        let stack = tops.map(|top| stack(&top));
+        let key = wait_key(version, wait.map_text);
+        let common = [
+            ("sqlserver.session_id", number(session)),
+            ("sqlserver.database_id", number(1_u8)),
+            ("sqlserver.is_system", number(1_u8)),
+            ("sqlserver.query_hash", number(0_u8)),
+            ("sqlserver.sql_text", FieldValue::Text(String::new())),
+            ("sqlos.scheduler_id", number(session % 8)),
+        ];
+        push_wait(kinds, &common, key, stack, Rhythm::PerHour(wait.per_hour), wait.each_ms, 0);
+    }
+}

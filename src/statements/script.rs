@@ -1,0 +1,166 @@
+//! Owns which statement is sent for which step of a capture.
+
+use crate::catalog::sessions::{Scenario, Sessions};
+use crate::model::ServerVersion;
+use crate::statements::{Argument, RenderError, render};
+
+/// Where a trace flag is turned on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// For the connection; it dies with it.
+    Session,
+    /// For the whole server.
+    Global,
+}
+
+/// The values of a CREATE EVENT SESSION.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionDefinition {
+    /// Its name, the marker of the run.
+    pub name: String,
+    /// Key of the wait type; `None` in a dry run.
+    pub wait_type_key: Option<u64>,
+    /// `callstack` or `callstack_rva`.
+    pub callstack_action: String,
+    /// `histogram` or `asynchronous_bucketizer`.
+    pub target: String,
+    /// Slots.
+    pub slots: u64,
+    /// N of `package0.counter <= N`.
+    pub max_events: u64,
+    /// MAX_MEMORY, KB.
+    pub max_memory_kb: u64,
+    /// `NONE` or `PER_NODE`.
+    pub partition_mode: String,
+}
+
+/// The statements for one version.
+#[derive(Debug, Clone, Copy)]
+pub struct Statements<'a> {
+    sessions: &'a Sessions,
+    version: ServerVersion,
+}
+
+type Rendered = Result<String, RenderError>;
+
+impl<'a> Statements<'a> {
+    /// Statements from a catalogue for a version.
+    pub fn new(sessions: &'a Sessions, version: ServerVersion) -> Self {
+        Self { sessions, version }
+    }
+
+    /// The version they are for.
+    pub fn version(&self) -> ServerVersion {
+        self.version
+    }
+
+    /// A statement of `sessions/common` with its values.
+    pub fn common(&self, name: &str, arguments: &[(&str, Argument<'_>)]) -> Rendered {
+        let text = self
+            .sessions
+            .common_text(name, self.version)
+            .ok_or_else(|| RenderError::Missing(format!("common/{name}")))?;
+        render(name, text, arguments)
+    }
+
+    /// CREATE EVENT SESSION, stopped.
+    pub fn create_session(&self, scenario: &Scenario, session: &SessionDefinition) -> Rendered {
+        let file = &scenario.session.create;
+        let text = self
+            .sessions
+            .scenario_text(&scenario.name, file)
+            .ok_or_else(|| RenderError::Missing(format!("{}/{file}", scenario.name)))?;
+        let looked_up = format!("wait_types: {}", scenario.session.wait_type);
+        let arguments = [
+            ("session_name", Argument::Name(&session.name)),
+            ("callstack_action", Argument::Keyword(&session.callstack_action)),
+            ("wait_type", session.wait_type_key.map_or(Argument::LookedUp(&looked_up), Argument::Number)),
+            ("max_events", Argument::Number(session.max_events)),
+            ("target", Argument::Keyword(&session.target)),
+            ("slots", Argument::Number(session.slots)),
+            ("max_memory_kb", Argument::Number(session.max_memory_kb)),
+            ("dispatch_latency_seconds", Argument::Number(scenario.session.dispatch_latency_seconds)),
+            ("partition_mode", Argument::Keyword(&session.partition_mode)),
+        ];
+        render(&scenario.name, text, &arguments)
+    }
+
+    /// START, STOP or DROP of a session: `start_session`, `stop_session`, `drop_session`.
+    pub fn session(&self, statement: &str, name: &str) -> Rendered {
+        self.common(statement, &[("session_name", Argument::Name(name))])
+    }
+
+    /// Ends the firing of a session's event and keeps its target.
+    pub fn drop_event(&self, name: &str, event: &str) -> Rendered {
+        self.common("drop_event", &[("session_name", Argument::Name(name)), ("event", Argument::Keyword(event))])
+    }
+
+    /// The target's document with the session's losses.
+    pub fn read_target(&self, name: &str) -> Rendered {
+        self.common("read_target", &[("session_text", Argument::Text(name))])
+    }
+
+    /// The key of a map value.
+    pub fn map_key(&self, map: &str, value: &str) -> Rendered {
+        self.common("map_keys", &[("map", Argument::Text(map)), ("value", Argument::Text(value))])
+    }
+
+    /// Values of a map that look like one.
+    pub fn near_map_values(&self, map: &str, pattern: &str) -> Rendered {
+        self.common("near_map_values", &[("map", Argument::Text(map)), ("pattern", Argument::Text(pattern))])
+    }
+
+    /// The state of trace flags.
+    pub fn trace_status(&self, flags: &[u32]) -> Rendered {
+        self.common("trace_status", &[("flags", Argument::Numbers(flags))])
+    }
+
+    /// TRACEON.
+    pub fn trace_on(&self, flags: &[u32], scope: Scope) -> Rendered {
+        let name = match scope {
+            Scope::Session => "trace_on_session",
+            Scope::Global => "trace_on_global",
+        };
+        self.common(name, &[("flags", Argument::Numbers(flags))])
+    }
+
+    /// TRACEOFF.
+    pub fn trace_off(&self, flags: &[u32], scope: Scope) -> Rendered {
+        let name = match scope {
+            Scope::Session => "trace_off_session",
+            Scope::Global => "trace_off_global",
+        };
+        self.common(name, &[("flags", Argument::Numbers(flags))])
+    }
+
+    /// Takes a lock of ours for as long as the connection lives.
+    pub fn take_lock(&self, resource: &str) -> Rendered {
+        self.common("take_lock", &[("resource", Argument::Text(resource))])
+    }
+
+    /// Gives it back.
+    pub fn release_lock(&self, resource: &str) -> Rendered {
+        self.common("release_lock", &[("resource", Argument::Text(resource))])
+    }
+
+    /// The count that predicts the event rate.
+    pub fn volume(&self, wait_type: &str) -> Rendered {
+        self.common("volume", &[("wait_type", Argument::Text(wait_type))])
+    }
+
+    /// Several counter tables in one batch, so that they are of one moment.
+    pub fn counters(&self, names: &[String]) -> Rendered {
+        let statements: Result<Vec<String>, RenderError> = names.iter().map(|name| self.common(name, &[])).collect();
+        Ok(statements?.join(";\n"))
+    }
+}
+
+/// The trace flags that symbolise call stacks in a version: 3656, and 2592 with it from SQL Server 2019 on
+/// (trace flag documentation). None on Azure SQL, which does not allow them.
+pub fn symbol_trace_flags(version: ServerVersion) -> &'static [u32] {
+    match version {
+        ServerVersion::AzureDb | ServerVersion::AzureMi => &[],
+        ServerVersion::V2019 | ServerVersion::V2022 | ServerVersion::V2025 => &[3656, 2592],
+        _ => &[3656],
+    }
+}

@@ -1,0 +1,395 @@
+//! Whole captures against the simulated server, on a clock that both sides share and that jumps over every pause: a window
+//! of ten seconds takes as long as its statements.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use xestack::agent::clock::{Clock, Sleep};
+use xestack::agent::progress::{Interrupt, Progress};
+use xestack::agent::{self, CaptureError, CaptureOptions, Outcome, Refusal, Surroundings, TraceFlagOptions};
+use xestack::analyze;
+use xestack::catalog::Catalog;
+use xestack::catalog::sessions::{EMBEDDED, Sessions};
+use xestack::model::{Report, ServerVersion, Severity, StackClass, Tool, UtcMicros, VerdictKind};
+use xestack::simulator::launch::{self, LaunchOptions, Simulator};
+use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
+use xestack::simulator::workload::pace::Pace;
+use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption};
+
+/// Time that passes only in pauses.
+#[derive(Default)]
+struct JumpingClock(AtomicI64);
+
+impl Clock for JumpingClock {
+    fn utc(&self) -> UtcMicros {
+        UtcMicros(1_796_067_092_000_000 + self.0.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::SeqCst) as u64)
+    }
+
+    fn sleep_until(&self, deadline: Duration) -> Sleep<'_> {
+        Box::pin(async move {
+            self.0.fetch_max(deadline.as_micros() as i64, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+        })
+    }
+}
+
+impl xestack::simulator::clock::Clock for JumpingClock {
+    fn utc_micros(&self) -> i64 {
+        self.utc().0
+    }
+
+    fn monotonic_micros(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// A simulated server, and all that a capture on it needs.
+struct Lab {
+    simulator: Simulator,
+    surroundings: Surroundings,
+    options: CaptureOptions,
+    version: ServerVersion,
+    _state: tempfile::TempDir,
+}
+
+impl Lab {
+    async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
+        let clock = Arc::new(JumpingClock::default());
+        let mut launch = LaunchOptions {
+            version,
+            pace: Pace::Burst(WINDOW),
+            clock: Arc::clone(&clock) as Arc<dyn xestack::simulator::clock::Clock>,
+            ..LaunchOptions::default()
+        };
+        change(&mut launch);
+        let simulator = launch::launch(launch).await.unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let connect = ConnectOptions {
+            address: format!("127.0.0.1,{}", simulator.local_addr().port()).parse().unwrap(),
+            authentication: Authentication::Password {
+                user: launch::USER.to_owned(),
+                password: simulator.password().to_owned().into(),
+            },
+            database: None,
+            encryption: Encryption::Mandatory,
+            trust_certificate: false,
+            ca_file: None,
+            ca_pem: simulator.certificate_pem().map(str::to_owned),
+            hostname_in_certificate: Some("localhost".to_owned()),
+            login_timeout: Duration::from_secs(20),
+            query_timeout: Duration::from_secs(20),
+            workstation: "test".to_owned(),
+            read_only: false,
+        };
+        let surroundings = Surroundings {
+            sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
+            connect,
+            clock,
+            observer: Arc::new(|_| {}),
+            interrupt: Interrupt::default(),
+        };
+        let options = CaptureOptions {
+            scenario: "sos-yield".to_owned(),
+            window: WINDOW,
+            slots: None,
+            max_events: None,
+            max_events_per_second: None,
+            trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
+            state_dir: state.path().to_owned(),
+        };
+        Self { simulator, surroundings, options, version, _state: state }
+    }
+
+    async fn capture(&self) -> Result<Outcome, CaptureError> {
+        agent::capture(&self.surroundings, &self.options).await
+    }
+
+    async fn report(&self) -> (Outcome, Report) {
+        let outcome = self.capture().await.unwrap();
+        let tool = Tool { name: "xestack".into(), version: "test".into() };
+        let report = analyze::analyze(&outcome.evidence, &Catalog::embedded().unwrap(), tool);
+        (outcome, report)
+    }
+
+    /// What another client sees: sessions of ours, and trace flags on globally.
+    async fn left(&self) -> (Vec<String>, Vec<i64>) {
+        let mut connection = Connection::open(&self.surroundings.connect).await.unwrap();
+        let limit = Duration::from_secs(20);
+        let sessions = connection
+            .run("SELECT name FROM sys.server_event_sessions WHERE name LIKE N'xestack:%'", limit)
+            .await
+            .unwrap();
+        let flags = connection.run("DBCC TRACESTATUS (3656, 2592, -1) WITH NO_INFOMSGS", limit).await.unwrap();
+        let names = (0..sessions[0].rows.len()).map(|row| sessions[0].text(row, "name").unwrap().to_owned()).collect();
+        let on = (0..flags[0].rows.len())
+            .filter(|&row| flags[0].integer(row, "Global") == Some(1))
+            .map(|row| flags[0].integer(row, "TraceFlag").unwrap())
+            .collect();
+        connection.close().await;
+        (names, on)
+    }
+
+    async fn assert_as_before(&self, context: &str) {
+        assert_eq!(self.left().await, (vec![], vec![]), "{context} on {}", self.version);
+    }
+}
+
+const NOTHING: fn(&mut LaunchOptions) = |_| {};
+
+fn with_fault(fault: &'static str) -> impl FnOnce(&mut LaunchOptions) {
+    move |launch| launch.faults.push(fault.to_owned())
+}
+
+/// The published spinlock difference (2011): collisions, spins, spins per collision, sleep time, back-offs.
+const PUBLISHED_SPINLOCKS: [(&str, u64, u64, u64, u64, u64); 5] = [
+    ("LOCK_HASH", 6_191_134, 4_005_774_890, 647, 686, 1_601_383),
+    ("OPT_IDX_STATS", 1_164_849, 126_549_245, 108, 57, 7_555),
+    ("SOS_OBJECT_STORE", 73, 305, 4, 0, 0),
+    ("SOS_WAITABLE_ADDRESS_HASHBUCKET", 115, 44_495, 386, 0, 3),
+    ("XDESMGR", 1, 0, 0, 0, 0),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_published_case_is_reproduced_whatever_the_version_seed_and_length() {
+    for (version, seed, seconds) in
+        [(ServerVersion::V2017, 1, 10), (ServerVersion::V2019, 2, 3), (ServerVersion::V2019, 3, 47)]
+    {
+        let window = Duration::from_secs(seconds);
+        let mut lab = Lab::new(version, |launch| {
+            launch.seed = seed;
+            launch.pace = Pace::Burst(window);
+        })
+        .await;
+        lab.options.window = window;
+        let (outcome, report) = lab.report().await;
+        let context = format!("{version}, seed {seed}, {seconds} s: {:?}", report.capture.problems);
+        assert_eq!(report.verdict.kind, VerdictKind::CpuBoundYields, "{context}");
+        assert!(report.verdict.shares[&StackClass::SpinlockBackoff].high <= 0.05, "{context}");
+        let mut rows: Vec<_> = report
+            .spinlocks
+            .iter()
+            .map(|row| {
+                (row.name.as_str(), row.collisions, row.spins, row.spins_per_collision, row.sleep_time_ms, row.backoffs)
+            })
+            .collect();
+        rows.sort_unstable();
+        assert_eq!(rows, PUBLISHED_SPINLOCKS, "{context}");
+        let yields = report.waits.iter().find(|row| row.wait_type == "SOS_SCHEDULER_YIELD").unwrap();
+        assert_eq!(report.stacks.total_events, yields.waiting_tasks, "{context}");
+        assert!((yields.share - 0.994).abs() < 0.001, "{} {context}", yields.share);
+        assert!((22.1..22.3).contains(&(yields.wait_ms as f64 / yields.waiting_tasks as f64)), "{context}");
+        for name in ["yield_origin", "cpu_consumer"] {
+            assert!(report.findings.iter().any(|finding| finding.name == name), "{name} {context}");
+        }
+        let spinning = report.findings.iter().find(|finding| finding.name == "cpu_consumer").unwrap();
+        assert!(spinning.low.unwrap() < spinning.high.unwrap(), "{context}");
+        assert!(!report.capture.problems.iter().any(|problem| problem.severity == Severity::Partial), "{context}");
+        assert!(outcome.left_behind.is_empty());
+        lab.assert_as_before(&context).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_names_the_answer_is_inconclusive_and_says_what_decides() {
+    for (version, flags, hint) in
+        [(ServerVersion::V2022, false, "PDB"), (ServerVersion::V2017, false, "--enable-trace-flags")]
+    {
+        let mut lab = Lab::new(version, NOTHING).await;
+        lab.options.trace_flags.enable = flags;
+        let (_, report) = lab.report().await;
+        assert_eq!(report.verdict.kind, VerdictKind::Inconclusive);
+        assert_eq!(report.stacks.unresolved_events, report.stacks.total_events);
+        assert!(report.stacks.total_events > 20_000);
+        let said =
+            format!("{:?} {:?} {:?}", report.verdict.summary, report.verdict.next_steps, report.capture.problems);
+        assert!(said.contains(hint), "{said}");
+        lab.assert_as_before("unresolved").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flags_are_used_in_the_least_form_that_works() {
+    for (fault, during_window, scope, resolved) in [
+        ("symbolise-at=session-read", false, "session", true),
+        ("symbolise-at=global-read", false, "global", true),
+        ("symbolise-at=dispatch", false, "global", false),
+        ("symbolise-at=dispatch", true, "global", true),
+    ] {
+        let mut lab = Lab::new(ServerVersion::V2019, with_fault(fault)).await;
+        lab.options.trace_flags.during_window = during_window;
+        let (outcome, report) = lab.report().await;
+        let context = format!("{fault} {during_window}: {:?}", report.capture.problems);
+        assert_eq!(report.stacks.unresolved_events == 0, resolved, "{context}");
+        assert_eq!(report.verdict.kind == VerdictKind::CpuBoundYields, resolved, "{context}");
+        for flag in &report.capture.trace_flags {
+            assert_eq!(
+                (flag.scope.as_str(), flag.global_before, flag.restored),
+                (scope, Some(false), true),
+                "{context}"
+            );
+        }
+        let global_on: Vec<&str> = outcome
+            .statements
+            .iter()
+            .filter(|statement| statement.sql.contains("TRACEON") && statement.sql.contains(", -1"))
+            .map(|statement| statement.sql.as_str())
+            .collect();
+        assert_eq!(global_on.is_empty(), scope == "session", "{context}");
+        lab.assert_as_before(&context).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flag_that_was_on_before_stays_on_and_is_not_ours() {
+    let lab = Lab::new(ServerVersion::V2019, |launch| launch.startup_flags = vec![3656]).await;
+    let (outcome, report) = lab.report().await;
+    assert_eq!(report.verdict.kind, VerdictKind::CpuBoundYields);
+    let of = |flag: u32| report.capture.trace_flags.iter().find(|state| state.flag == flag).unwrap();
+    assert_eq!((of(3656).global_before, of(3656).enabled_by_us, of(3656).restored), (Some(true), false, true));
+    assert_eq!((of(2592).global_before, of(2592).enabled_by_us, of(2592).restored), (Some(false), true, true));
+    assert!(outcome.statements.iter().all(|statement| !statement.sql.contains("TRACEOFF (3656")));
+    assert_eq!(lab.left().await, (vec![], vec![3656]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_keeps_its_last_event_is_read_while_it_counts() {
+    let lab = Lab::new(ServerVersion::V2019, with_fault("drop-last-event=refused")).await;
+    let (outcome, report) = lab.report().await;
+    assert_eq!(report.verdict.kind, VerdictKind::CpuBoundYields);
+    assert!(outcome.evidence.problems.iter().any(|problem| problem.code == "events_outlast_window"));
+    lab.assert_as_before("kept event").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_right_is_refused_before_anything_is_changed() {
+    for (version, right, enable_flags) in [
+        (ServerVersion::V2019, "VIEW SERVER STATE", false),
+        (ServerVersion::V2019, "ALTER ANY EVENT SESSION", false),
+        (ServerVersion::V2022, "ALTER ANY EVENT SESSION", false),
+    ] {
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let hooks = {
+            let sent = Arc::clone(&sent);
+            Hooks::new(move |point: &HookPoint<'_>| {
+                sent.lock().unwrap().push(point.sql.to_owned());
+                HookAction::Continue
+            })
+        };
+        let mut lab = Lab::new(version, |launch| {
+            launch.faults.push(format!("deny={right}"));
+            launch.hooks = hooks;
+        })
+        .await;
+        lab.options.trace_flags.enable = enable_flags;
+        let error = lab.capture().await.unwrap_err();
+        let CaptureError::Refused { reason: Refusal::Permission, hint: Some(hint), .. } = &error else {
+            panic!("{right} on {version}: {error:?}");
+        };
+        assert!(hint.contains("GRANT "), "{hint}");
+        let sent = sent.lock().unwrap();
+        assert!(
+            !sent.is_empty() && !sent.iter().any(|sql| sql.contains("EVENT SESSION [") || sql.contains("TRACEON")),
+            "{sent:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trace_flags_are_refused_where_they_are_not_needed() {
+    let lab = Lab::new(ServerVersion::V2022, NOTHING).await;
+    let error = lab.capture().await.unwrap_err();
+    assert!(matches!(error, CaptureError::Refused { reason: Refusal::Policy, .. }), "{error:?}");
+    lab.assert_as_before("policy").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_capture_of_the_scenario_is_refused_while_one_is_at_work() {
+    let lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+    let mut other = Connection::open(&lab.surroundings.connect).await.unwrap();
+    let take = "DECLARE @r int; EXEC @r = sys.sp_getapplock @Resource = N'xestack/sos-yield', @LockMode = N'Exclusive', \
+                @LockOwner = N'Session', @LockTimeout = 0; SELECT @r AS result";
+    let taken = other.run(take, Duration::from_secs(20)).await.unwrap();
+    assert_eq!(taken[0].integer(0, "result"), Some(0));
+    let error = lab.capture().await.unwrap_err();
+    assert!(matches!(error, CaptureError::Refused { reason: Refusal::Busy, .. }), "{error:?}");
+    lab.assert_as_before("busy").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_event_cap_is_reached_exactly_and_said() {
+    let mut lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+    lab.options.max_events = Some(5_000);
+    let (_, report) = lab.report().await;
+    assert_eq!(report.stacks.total_events, 5_000);
+    assert!(
+        report.capture.problems.iter().any(|problem| problem.code == "event_cap_reached"),
+        "{:?}",
+        report.capture.problems
+    );
+    lab.assert_as_before("cap").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_inside_the_window_restores() {
+    let mut lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+    lab.surroundings.observer = Arc::new(|progress| assert!(!matches!(progress, Progress::Reading), "a defect"));
+    let error = lab.capture().await.unwrap_err();
+    assert!(matches!(error, CaptureError::Internal(_)), "{error:?}");
+    lab.assert_as_before("panic").await;
+}
+
+/// Runs a capture in which something happens at statement `n` of the run's connection; false when it had fewer.
+async fn at_statement(n: u64, phase: Phase, act: impl Fn(&Interrupt) -> HookAction + Send + Sync + 'static) -> bool {
+    let interrupt = Interrupt::default();
+    let reached = Arc::new(AtomicU64::new(0));
+    let hooks = {
+        let (interrupt, reached) = (interrupt.clone(), Arc::clone(&reached));
+        Hooks::new(move |point: &HookPoint<'_>| {
+            if point.connection != 1 || point.request != n || point.phase != phase {
+                return HookAction::Continue;
+            }
+            reached.fetch_add(1, Ordering::SeqCst);
+            act(&interrupt)
+        })
+    };
+    let mut lab = Lab::new(ServerVersion::V2019, |launch| launch.hooks = hooks).await;
+    lab.surroundings.interrupt = interrupt;
+    let result = lab.capture().await;
+    let context = format!("statement {n}, {phase:?}: {:?}", result.as_ref().map(|outcome| &outcome.evidence.problems));
+    if let Ok(outcome) = &result {
+        assert!(outcome.left_behind.is_empty(), "{context}");
+    }
+    lab.assert_as_before(&context).await;
+    lab.simulator.stop().await;
+    reached.load(Ordering::SeqCst) > 0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_at_any_statement_leaves_nothing() {
+    let signal = |interrupt: &Interrupt| {
+        interrupt.signal();
+        HookAction::Continue
+    };
+    let mut n = 1;
+    while at_statement(n, Phase::BeforeExecute, signal).await {
+        n += 1;
+    }
+    assert!(n > 40, "only {n} statements were tried");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_connection_at_any_statement_leaves_nothing() {
+    for phase in [Phase::BeforeExecute, Phase::ExecutedNotAnswered] {
+        let mut n = 1;
+        while at_statement(n, phase, |_| HookAction::Disconnect).await {
+            n += 1;
+        }
+        assert!(n > 40, "only {n} statements were tried");
+    }
+}

@@ -1,0 +1,271 @@
+//! Any report at all: hostile names, huge numbers, everything missing or present.
+
+use proptest::{collection::vec, option, prelude::*};
+use std::collections::BTreeMap;
+use xestack::model::{
+    Address, Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, LatchRow, Mark, NextStep, Problem,
+    Reason, Report, SCHEMA, ServerIdentity, ServerVersion, SessionReport, Severity, Share, SpinlockRow, StackClass,
+    StackItem, Stacks, Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
+};
+
+/// Years 0 to 9999: what RFC 3339 can write.
+const WRITABLE_TIMES: std::ops::Range<i64> = -62_167_219_200_000_000..253_402_300_800_000_000;
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[A-Z_]{1,20}",
+        2 => any::<String>(),
+        1 => "[\\x00-\\x1f\\x7f-\\x9f a-z]{0,40}",
+        1 => "[\u{200b}-\u{202e}\u{300}-\u{310}\u{ad}\u{4e00}-\u{4e20}\u{1f600}-\u{1f610} ]{0,60}",
+        1 => "[a-z:<>,]{100,300}",
+        1 => Just("name ".repeat(2000)),
+    ]
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..100u64, any::<u64>(), Just(u64::MAX), Just(1 << 53), Just((1 << 53) + 1)]
+}
+
+fn real() -> impl Strategy<Value = f64> {
+    prop_oneof![0.0..1.0f64, any::<f64>().prop_filter("finite", |number| number.is_finite())]
+}
+
+fn maybe<T: std::fmt::Debug>(inner: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+    option::of(inner)
+}
+
+fn mark() -> impl Strategy<Value = Option<Mark>> {
+    maybe(prop_oneof![Just(Mark::New), Just(Mark::Reset), Just(Mark::Restarted), Just(Mark::Missing)])
+}
+
+fn class() -> impl Strategy<Value = StackClass> {
+    proptest::sample::select(StackClass::ALL.to_vec())
+}
+
+fn frame() -> impl Strategy<Value = Frame> {
+    (text(), maybe(text()), maybe(text()), maybe(number()), maybe(number()), maybe(number())).prop_map(
+        |(text, module, symbol, offset, rva, address)| Frame {
+            text,
+            module,
+            symbol,
+            offset,
+            rva,
+            address: address.map(Address),
+            ..Frame::default()
+        },
+    )
+}
+
+fn stack() -> impl Strategy<Value = StackItem> {
+    (text(), class(), maybe(text()), maybe(text()), number(), vec(frame(), 0..12), 0..20usize).prop_map(
+        |(id, class, area, rule, events, frames, plumbing)| StackItem {
+            id,
+            class,
+            area,
+            rule,
+            events,
+            slots: vec!["0:0".to_owned()],
+            plumbing,
+            frames,
+        },
+    )
+}
+
+fn stacks() -> impl Strategy<Value = Stacks> {
+    (number(), number(), number(), vec(stack(), 0..6), vec((class(), maybe(text()), number(), real()), 0..3)).prop_map(
+        |(total_events, distinct, unresolved_events, items, classes)| Stacks {
+            total_events,
+            distinct,
+            unresolved_events,
+            classes: classes
+                .into_iter()
+                .map(|(class, area, events, share)| ClassTotal { class, area, events, share })
+                .collect(),
+            items,
+        },
+    )
+}
+
+fn session() -> impl Strategy<Value = SessionReport> {
+    let losses = (maybe(number()), maybe(number()), maybe(number()));
+    (text(), maybe(text()), maybe(number()), number(), any::<(bool, bool)>(), losses).prop_map(
+        |(name, event, buckets, slots_used, (at_capacity, target_cut), losses)| SessionReport {
+            name,
+            event,
+            slots_requested: buckets,
+            buckets,
+            slots_used,
+            at_capacity,
+            events_without_slot: losses.0,
+            dropped_events: losses.1,
+            dropped_buffers: losses.2,
+            target_cut,
+        },
+    )
+}
+
+fn server() -> impl Strategy<Value = ServerIdentity> {
+    (text(), text(), text(), any::<i64>(), maybe(text())).prop_map(
+        |(name, product_version, edition, engine_edition, virtual_machine)| ServerIdentity {
+            name,
+            product_version,
+            version: Some(ServerVersion::V2022),
+            edition,
+            engine_edition,
+            virtual_machine,
+        },
+    )
+}
+
+fn flag() -> impl Strategy<Value = TraceFlagUse> {
+    (any::<u32>(), maybe(any::<bool>()), any::<bool>(), text(), number(), any::<bool>()).prop_map(
+        |(flag, global_before, enabled_by_us, scope, on_ms, restored)| TraceFlagUse {
+            flag,
+            global_before,
+            enabled_by_us,
+            scope,
+            on_ms,
+            restored,
+        },
+    )
+}
+
+fn problem() -> impl Strategy<Value = Problem> {
+    let severity = prop_oneof![Just(Severity::Info), Just(Severity::Warning), Just(Severity::Partial)];
+    (text(), severity, text(), maybe(text())).prop_map(|(code, severity, message, hint)| Problem {
+        code,
+        severity,
+        message,
+        hint,
+    })
+}
+
+fn capture() -> impl Strategy<Value = Capture> {
+    let window = (WRITABLE_TIMES, WRITABLE_TIMES, number()).prop_map(|(started_at, ended_at, elapsed_ms)| Window {
+        started_at: UtcMicros(started_at),
+        ended_at: UtcMicros(ended_at),
+        elapsed_ms,
+    });
+    (
+        text(),
+        maybe(text()),
+        maybe(server()),
+        maybe(window),
+        vec(session(), 0..3),
+        vec(flag(), 0..3),
+        vec(problem(), 0..25),
+    )
+        .prop_map(|(id, scenario, server, window, sessions, trace_flags, problems)| Capture {
+            id,
+            scenario,
+            server,
+            window,
+            sessions,
+            trace_flags,
+            problems,
+        })
+}
+
+fn share() -> impl Strategy<Value = Share> {
+    (real(), real(), any::<bool>()).prop_map(|(low, high, time)| Share {
+        low,
+        high,
+        basis: if time { Basis::WaitMs } else { Basis::Events },
+    })
+}
+
+fn verdict() -> impl Strategy<Value = Verdict> {
+    let kind = proptest::sample::select(vec![VerdictKind::CpuBoundYields, VerdictKind::Inconclusive]);
+    let shares = vec(share(), 13)
+        .prop_map(|shares| StackClass::ALL.into_iter().zip(shares).collect::<BTreeMap<StackClass, Share>>());
+    let reasons = vec((text(), vec(text(), 0..3)).prop_map(|(text, evidence)| Reason { text, evidence }), 0..3);
+    let steps = vec((text(), text()).prop_map(|(text, risk)| NextStep { text, risk }), 0..3);
+    (kind, maybe(text()), text(), shares, reasons, steps).prop_map(
+        |(kind, subject, summary, shares, reasons, next_steps)| Verdict {
+            kind,
+            subject,
+            confidence: Confidence::Low,
+            summary,
+            shares,
+            reasons,
+            next_steps,
+        },
+    )
+}
+
+fn finding() -> impl Strategy<Value = Finding> {
+    let gate = (text(), maybe(real()), text(), any::<bool>()).prop_map(|(name, value, needed, met)| Gate {
+        name,
+        value,
+        needed,
+        met,
+    });
+    (text(), text(), maybe(real()), maybe(real()), maybe(real()), vec(gate, 0..3), text())
+        .prop_map(|(name, state, value, low, high, gates, text)| Finding { name, state, value, low, high, gates, text })
+}
+
+fn wait() -> impl Strategy<Value = WaitRow> {
+    (text(), number(), number(), number(), number(), real(), mark()).prop_map(
+        |(wait_type, waiting_tasks, wait_ms, resource_ms, signal_ms, share, mark)| WaitRow {
+            wait_type,
+            waiting_tasks,
+            wait_ms,
+            resource_ms,
+            signal_ms,
+            share,
+            mark,
+        },
+    )
+}
+
+fn latch() -> impl Strategy<Value = LatchRow> {
+    (text(), number(), number(), real(), mark()).prop_map(|(latch_class, requests, wait_ms, share, mark)| LatchRow {
+        latch_class,
+        requests,
+        wait_ms,
+        share,
+        mark,
+    })
+}
+
+fn spinlock() -> impl Strategy<Value = SpinlockRow> {
+    let range = (real(), real()).prop_map(|(low, high)| Interval { low, high });
+    (text(), (number(), number(), number(), number(), number()), maybe(real()), maybe(range), mark()).prop_map(
+        |(name, figures, spins_per_second_per_cpu, spin_cpu_share, mark)| SpinlockRow {
+            name,
+            collisions: figures.0,
+            spins: figures.1,
+            spins_per_collision: figures.2,
+            sleep_time_ms: figures.3,
+            backoffs: figures.4,
+            spins_per_second_per_cpu,
+            spin_cpu_share,
+            mark,
+        },
+    )
+}
+
+pub(super) fn report() -> impl Strategy<Value = Report> {
+    (
+        capture(),
+        verdict(),
+        vec(finding(), 0..3),
+        stacks(),
+        vec(wait(), 0..13),
+        vec(latch(), 0..3),
+        vec(spinlock(), 0..13),
+    )
+        .prop_map(|(capture, verdict, findings, stacks, waits, latches, spinlocks)| Report {
+            schema: SCHEMA.to_owned(),
+            tool: Tool { name: "xestack".to_owned(), version: "0.1.0".to_owned() },
+            capture,
+            verdict,
+            findings,
+            stacks,
+            waits,
+            latches,
+            spinlocks,
+            files: vec![],
+            databases: vec![],
+        })
+}
