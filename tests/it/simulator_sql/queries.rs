@@ -235,6 +235,7 @@ fn rows_are_filtered_ordered_and_cut() {
         ("SELECT v.a, v.b FROM (VALUES (1, 'x'), (2, NULL)) AS v(a, b)", "1|x\n2|NULL"),
         ("SELECT 1 WHERE 'a ' = N'A' AND 'a' <> 'b' AND 'Z' > 'a' AND '_' < 'A' AND '9' < 'a'", "1"),
         ("SELECT COUNT(*) FROM (VALUES ('a'), ('A '), ('b')) AS v(x) GROUP BY x ORDER BY x", "2\n1"),
+        ("SELECT 1 WHERE 1 < > 2 AND 1 < = 1 AND 2 > = 2", "1"),
         ("SELECT 1 WHERE 1 = 0", ""),
         ("SELECT 1 WHERE NOT (NULL = 1)", ""),
         (

@@ -165,7 +165,13 @@ impl Parser<'_> {
             _ => return None,
         };
         self.at += 1;
-        Some(operator)
+        // Blanks may stand inside an operator.
+        Some(match operator {
+            Comparison::Less if self.accept_symbol(">") => Comparison::NotEqual,
+            Comparison::Less if self.accept_symbol("=") => Comparison::LessOrEqual,
+            Comparison::Greater if self.accept_symbol("=") => Comparison::GreaterOrEqual,
+            whole => whole,
+        })
     }
 
     fn additive(&mut self) -> Parsed<Operand> {

@@ -35,7 +35,7 @@ impl Parser<'_> {
                 "SYSTEM_USER" => return self.niladic("SUSER_SNAME"),
                 _ => {}
             }
-            if self.is_symbol_at(1, "(") {
+            if self.is_symbol_at(1, "(") && (!is_reserved(&word) || RESERVED_FUNCTIONS.contains(&word.as_str())) {
                 return self.nested(|parser| parser.call(&word, token));
             }
             if is_reserved(&word) {
@@ -188,6 +188,9 @@ impl Parser<'_> {
     }
 
     fn aggregate(&mut self, function: AggregateFunction, token: &Token) -> Parsed<Expr> {
+        if self.is_symbol(")") {
+            return Err(argument_count(&token.text, 1, 1).at_line(token.line));
+        }
         let distinct = self.accept_word("DISTINCT");
         if !distinct {
             self.accept_word("ALL");
@@ -241,6 +244,9 @@ impl Parser<'_> {
         Ok((partition_by, order_by))
     }
 }
+
+/// Functions whose names are reserved words.
+const RESERVED_FUNCTIONS: [&str; 6] = ["COALESCE", "CONVERT", "LEFT", "NULLIF", "RIGHT", "TRY_CONVERT"];
 
 fn checked_call(function: &'static Function, arguments: Vec<Expr>, line: u32) -> Parsed<Expr> {
     let (least, most) = function.arguments;

@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::simulator::sql::ast::{Arithmetic, Declaration, Expr, Statement, StatementKind, Throw};
-use crate::simulator::sql::keywords::starts_statement;
-use crate::simulator::sql::messages::{error, not_simulated};
+use crate::simulator::sql::keywords::{is_reserved, starts_statement};
+use crate::simulator::sql::messages::{error, not_simulated, unexpected};
 use crate::simulator::sql::tokenizer::{Token, TokenKind};
 
 impl Parser<'_> {
@@ -210,7 +210,7 @@ impl Parser<'_> {
         match option.as_str() {
             "TRANSACTION" => self.isolation_level()?,
             "LOCK_TIMEOUT" | "TEXTSIZE" | "DATEFIRST" | "QUERY_GOVERNOR_COST_LIMIT" | "CONTEXT_INFO" => {
-                self.value()?;
+                self.option_value()?;
             }
             "STATISTICS" => {
                 self.name()?;
@@ -220,8 +220,11 @@ impl Parser<'_> {
                 self.expect_word("OFF")?;
             }
             "LANGUAGE" | "DATEFORMAT" | "DEADLOCK_PRIORITY" => {
-                self.accept_symbol("-");
-                self.next()?;
+                if self.is_name() {
+                    self.at += 1;
+                } else {
+                    self.option_value()?;
+                }
             }
             "ROWCOUNT" => {
                 if !matches!(self.value()?, Expr::Number(number) if number == "0") {
@@ -249,6 +252,17 @@ impl Parser<'_> {
             }
         }
         Ok(StatementKind::SetOption)
+    }
+
+    /// A number, a string or a variable; what SET options take instead of expressions.
+    fn option_value(&mut self) -> Parsed<()> {
+        let negative = self.accept_symbol("-");
+        if self.is_variable() && !negative {
+            return self.declared_variable().map(|_| ());
+        }
+        let token = self.next()?;
+        let allowed = token.kind == TokenKind::Number || (token.kind == TokenKind::String && !negative);
+        if allowed { Ok(()) } else { Err(unexpected(token)) }
     }
 
     fn isolation_level(&mut self) -> Parsed<()> {
@@ -384,6 +398,9 @@ fn check_switch(token: &Token) -> Parsed<()> {
     let known = SWITCHES.iter().chain(CHANGES_EXECUTION).any(|option| token.is_word(option));
     if known {
         return Ok(());
+    }
+    if token.kind != TokenKind::Word || is_reserved(&token.text) {
+        return Err(unexpected(token));
     }
     Err(error(195, 15, 5, format!("'{}' is not a recognized SET option.", token.text)).at_line(token.line))
 }
