@@ -393,3 +393,52 @@ async fn a_broken_connection_at_any_statement_leaves_nothing() {
         assert!(n > 40, "only {n} statements were tried");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dry_run_holds_every_statement_that_is_sent() {
+    for (version, enable) in [
+        (ServerVersion::V2017, true),
+        (ServerVersion::V2019, true),
+        (ServerVersion::V2019, false),
+        (ServerVersion::V2022, false),
+    ] {
+        let mut lab = Lab::new(version, NOTHING).await;
+        lab.options.trace_flags.enable = enable;
+        let outcome = lab.capture().await.unwrap();
+        let dry = xestack::statements::dry_run(
+            &lab.surroundings.sessions,
+            &xestack::statements::DryRun {
+                scenario: "sos-yield".into(),
+                version,
+                slots: None,
+                max_events: None,
+                trace_flags: enable,
+                flags_during_window: false,
+                force_flags: false,
+                window_seconds: 10,
+            },
+        )
+        .unwrap();
+        let dry: Vec<String> = dry.iter().map(|statement| comparable(&statement.sql)).collect();
+        for statement in &outcome.statements {
+            let sent = comparable(&statement.sql);
+            assert!(dry.contains(&sent), "{version}: not in the dry run: {sent}\n{dry:#?}");
+        }
+    }
+}
+
+/// A statement without what only a run knows: its session's name and the looked-up key.
+fn comparable(sql: &str) -> String {
+    let mut text = String::new();
+    let mut rest = sql;
+    while let Some((before, after)) = rest.split_once("xestack:1:") {
+        let end = after.find([']', '\'']).unwrap();
+        text += before;
+        text += "NAME";
+        rest = &after[end..];
+    }
+    text += rest;
+    let Some((before, after)) = text.split_once("wait_type = ") else { return text };
+    let Some((_, behind)) = after.split_once(" AND opcode") else { return text };
+    format!("{before}wait_type = KEY AND opcode{behind}")
+}
