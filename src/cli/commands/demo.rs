@@ -8,7 +8,7 @@ use crate::cli::args::DemoArguments;
 use crate::cli::commands::capture::{embedded_sessions, failed};
 use crate::cli::conclude::conclude;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::Printer;
+use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
 use crate::model::ServerVersion;
 use crate::simulator::launch::{self, LaunchOptions, Simulator};
@@ -27,6 +27,8 @@ pub(in crate::cli) async fn run(
     let sessions = Arc::new(embedded_sessions()?);
     let scenario = sessions.scenario(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?.clone();
     let workload = arguments.workload.clone().unwrap_or(scenario.workload);
+    check_writable(arguments.bundle.as_deref())?;
+    check_writable(arguments.report.output.as_deref())?;
     let state = StateFolder::open(arguments.state_dir.clone())?;
     let simulator = launch::launch(LaunchOptions {
         listen: arguments.listen,
@@ -115,7 +117,6 @@ fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {
         database: None,
         encryption: Encryption::Mandatory,
         trust_certificate: false,
-        ca_file: None,
         // The certificate is made anew for each demo; it is validated as any other.
         ca_pem: simulator.certificate_pem().map(str::to_owned),
         hostname_in_certificate: Some("localhost".to_owned()),
