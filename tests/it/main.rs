@@ -10,6 +10,7 @@
 mod analyze;
 mod capture;
 mod cli;
+mod connecting;
 mod demo;
 mod layers;
 #[path = "../live/mod.rs"]
