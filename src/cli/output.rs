@@ -60,6 +60,7 @@ impl Printer {
     }
 
     /// Text on standard output. A reader that has gone away is no error of ours.
+    #[expect(clippy::unused_self, reason = "printing goes through a printer")]
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
         let mut out = anstream::AutoStream::auto(io::stdout());
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -128,6 +129,9 @@ impl Printer {
                 self.bar.set_style(style("{msg} [{bar:30}] {pos}/{len} s"));
                 self.bar.set_length(length.as_secs());
                 self.bar.set_message("window open");
+            }
+            Progress::Surveying { length } => {
+                self.spin(&format!("counting which types there are, {} s", length.as_secs()));
             }
             Progress::WindowElapsed(elapsed) => self.bar.set_position(elapsed.as_secs()),
             Progress::Reading => self.spin("window closed, reading the target"),
