@@ -62,18 +62,22 @@ pub enum Effect {
 }
 
 impl Engine {
-    /// With the built-in sessions, running.
+    /// With the built-in sessions and the workload's, running.
     pub fn new(version: &VersionData, world: &World<'_>) -> Self {
         let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - BUILT_IN.len() as i32, ..Self::default() };
-        for ddl in BUILT_IN {
-            // The texts are ours; a test holds that both sessions run.
+        for ddl in BUILT_IN.iter().chain(&world.truth.event_sessions) {
+            // The texts are ours; tests hold that the sessions run.
             if let Ok(create @ Statement::Create { .. }) = tokenize(ddl).and_then(|tokens| statement::parse(&tokens))
                 && engine.execute(&create, version, world, false).is_ok()
                 && let Some(definition) = engine.definitions.last()
             {
                 let name = definition.name.clone();
                 if let Err(message) = engine.start(&name, world) {
-                    tracing::error!(number = message.number, session = name, "built-in event session does not start");
+                    tracing::error!(
+                        number = message.number,
+                        session = name,
+                        "event session of the server does not start"
+                    );
                 }
             }
         }

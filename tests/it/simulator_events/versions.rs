@@ -180,5 +180,5 @@ fn versions_without_data_are_refused() {
     let error = Instance::new(options, Arc::new(ManualClock::default())).unwrap_err();
     assert_eq!(error.to_string(), "the simulated server has no version 2012: use one of 2017, 2019, 2022");
     let unknown = "lock-hashh".parse::<xestack::simulator::workload::Workload>().unwrap_err();
-    assert_eq!(unknown.to_string(), "unknown workload `lock-hashh`: use one of lock-hash");
+    assert!(unknown.to_string().starts_with("unknown workload `lock-hashh`: use one of lock-hash, "), "{unknown}");
 }
