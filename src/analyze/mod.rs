@@ -235,7 +235,10 @@ fn symbol_problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind)
     }
     // Where the verdict holds whatever they are, nothing that decides is missing.
     let severity = if kind == VerdictKind::Inconclusive { Severity::Partial } else { Severity::Warning };
-    let message = format!("{events} events have stacks with unresolved frames where their class is looked for");
+    let message = format!(
+        "the stacks of {} have unresolved frames where their class is looked for",
+        words::counted(events, "event", "events")
+    );
     vec![Problem::new("unresolved_frames", severity, message).with_hint(hint)]
 }
 
@@ -245,7 +248,10 @@ fn spinlock_in_yield(facts: &Facts<'_>) -> Option<Problem> {
         Problem::new(
             "spinlock_in_yield",
             Severity::Warning,
-            format!("{events} events of {YIELD_WAIT} have spinlock frames, which no published evidence shows"),
+            format!(
+                "the stacks of {} of {YIELD_WAIT} have spinlock frames, which no published evidence shows",
+                words::counted(events, "event", "events")
+            ),
         )
         .with_hint("look at these stacks: either symbols are wrong, or this build records back-offs as yields")
     })

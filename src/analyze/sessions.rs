@@ -1,6 +1,9 @@
 //! Owns how each target document is reported, and what is wrong with it.
 
-use super::shares::{events_without_slot, is_at_capacity};
+use super::{
+    shares::{events_without_slot, is_at_capacity},
+    words::counted,
+};
 use crate::model::{Problem, SessionEvidence, SessionReport, Severity};
 
 /// Events counted by one session, target and pasted stacks together.
@@ -74,14 +77,23 @@ pub fn problems(session: &SessionEvidence) -> Vec<Problem> {
         );
     }
     if let Some(events) = events_without_slot(session) {
-        add("events_without_slot", Severity::Partial, format!("{events} events of {name} found no slot"), "");
+        add(
+            "events_without_slot",
+            Severity::Partial,
+            format!("{} of {name} found no slot", counted(events, "event", "events")),
+            "",
+        );
     }
     let (dropped, buffers) = (session.dropped_events.unwrap_or(0), session.dropped_buffers.unwrap_or(0));
     if dropped > 0 || buffers > 0 {
         add(
             "events_dropped",
             Severity::Partial,
-            format!("session {name} dropped {dropped} events and {buffers} buffers"),
+            format!(
+                "session {name} dropped {} and {}",
+                counted(dropped, "event", "events"),
+                counted(buffers, "buffer", "buffers")
+            ),
             "repeat the capture with more session memory, or over a shorter window",
         );
     }
@@ -97,7 +109,10 @@ pub fn problems(session: &SessionEvidence) -> Vec<Problem> {
         add(
             "event_cap_reached",
             Severity::Info,
-            format!("session {name} reached its cap: shares hold for its first {} events", events(session)),
+            format!(
+                "session {name} reached its cap: shares hold for its first {}",
+                counted(events(session), "event", "events")
+            ),
             "raise --max-events to cover the whole window",
         );
     }

@@ -12,7 +12,7 @@ use crate::{
             cpu_pressure::{self, PressureGate},
         },
         measures::Continuity,
-        words::{count, percent},
+        words::{count, counted, percent},
     },
     model::{Confidence, Gate},
 };
@@ -52,7 +52,10 @@ fn stack_limits(facts: &Facts<'_>) -> Vec<Limit> {
         limits.push((Confidence::Low, "the event and the wait type of the stacks are not known".to_owned()));
     }
     if events < u128::from(needed) {
-        limits.push((Confidence::Low, format!("{} events are fewer than {}", count(events), count(needed))));
+        limits.push((
+            Confidence::Low,
+            format!("{} fewer than {}", counted(events, "event is", "events are"), count(needed)),
+        ));
     }
     limits
 }

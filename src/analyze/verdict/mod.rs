@@ -12,7 +12,7 @@ use super::{
         yield_origin::{Origin, origin},
     },
     sessions,
-    words::{count, percent, percent_range},
+    words::{count, counted, percent, percent_range},
     wrong_symbols::Trust,
 };
 use crate::model::{Confidence, Finding, StackClass, Verdict, VerdictKind};
@@ -151,16 +151,20 @@ fn top_spinlock(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, limits: &[String]) -> String {
-    let events = count(facts.tally.with_stack());
+    let with_stack = facts.tally.with_stack();
+    let events = count(with_stack);
     let (yields_low, yields_high) = facts.share(StackClass::CpuYield);
     let (spins_low, spins_high) = facts.share(StackClass::SpinlockBackoff);
     let (voluntary, backoffs) = (percent_range(yields_low, yields_high), percent_range(spins_low, spins_high));
     let mut sentences = vec![match conclusion {
         Conclusion::CpuBound => format!(
-            "{voluntary} of {events} yields are voluntary: threads that ran to the end of their quantum; at most {} of them hold spinlock frames.",
-            percent(spins_high)
+            "{voluntary} of {events} yields are voluntary: threads that ran to the end of their quantum; {} of them hold spinlock frames.",
+            at_most(spins_high)
         ),
-        Conclusion::Backoffs => format!("{backoffs} of {events} events show a thread that backs off from a spinlock."),
+        Conclusion::Backoffs => format!(
+            "{backoffs} of {} a thread that backs off from a spinlock.",
+            counted(with_stack, "event shows", "events show")
+        ),
         Conclusion::Mixed => format!(
             "Of {events} yields, {voluntary} are voluntary and {backoffs} hold spinlock frames: no single origin explains them."
         ),
@@ -190,6 +194,11 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
     sentences.join(" ")
 }
 
+/// `at most 0.1 %`, rounded up; `none`.
+fn at_most(share: f64) -> String {
+    if share > 0.0 { format!("at most {}", percent((share * 1000.0).ceil() / 1000.0)) } else { "none".to_owned() }
+}
+
 fn confidence_name(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "low",
@@ -199,7 +208,7 @@ fn confidence_name(confidence: Confidence) -> &'static str {
 }
 
 fn why_undecided(facts: &Facts<'_>, why: Undecided) -> String {
-    let events = count(facts.tally.with_stack());
+    let events = counted(facts.tally.with_stack(), "event", "events");
     match why {
         Undecided::NothingCaptured => "No event session and no stacks were given: counters alone do not show where yields come from.".to_owned(),
         Undecided::SessionMissing => "The event session was gone before its target could be read, so where the waits came from is not known.".to_owned(),
@@ -207,11 +216,11 @@ fn why_undecided(facts: &Facts<'_>, why: Undecided) -> String {
         Undecided::NoEvents => "The session ran and counted no event, and the counters do not show that there was nothing to count.".to_owned(),
         Undecided::NoBound => "What is missing from the target has no upper bound, so its shares prove nothing.".to_owned(),
         Undecided::Unresolved => format!(
-            "{} of {events} events have stacks without names, so where they come from is not known; symbols decide it.",
+            "The stacks of {} of {events} have no names, so where they come from is not known; symbols decide it.",
             count(facts.tally.placed.get(&StackClass::Unresolved).copied().unwrap_or(0))
         ),
         Undecided::AtCapacity => "Every slot of the target was in use, so it is not known which stacks the events belong to.".to_owned(),
-        Undecided::FewEvents => format!("{events} events are too few to tell their origin."),
+        Undecided::FewEvents => format!("{events}: too few to tell an origin."),
         Undecided::OtherEvents => "These events are not scheduler yields: their stacks are shown, and no verdict is drawn from them.".to_owned(),
         Undecided::NoContext => "Which event and wait type these stacks belong to is not known, and their frames alone do not tell.".to_owned(),
         Undecided::NoPressure => "The yields are voluntary, but SQL Server used little CPU and no task queued for it: a shortage of CPU does not explain these waits.".to_owned(),

@@ -6,7 +6,7 @@ use crate::{
         classify::YIELD_WAIT,
         facts::Facts,
         findings::cpu_pressure,
-        words::{count, percent, percent_range},
+        words::{count, counted, percent, percent_range},
     },
     model::{Finding, Reason, SpinlockRow, StackClass},
 };
@@ -46,7 +46,7 @@ pub(super) fn reasons(
 fn stacks(facts: &Facts<'_>, findings: &[Finding]) -> Reason {
     let found = findings.iter().find(|finding| finding.name == "yield_origin").filter(|f| f.state != "unknown");
     let text = found.map_or_else(
-        || format!("{} events have stacks.", count(facts.tally.with_stack())),
+        || format!("{}.", counted(facts.tally.with_stack(), "event has a stack", "events have stacks")),
         |finding| finding.text.clone(),
     );
     let classes = [StackClass::CpuYield, StackClass::SpinlockBackoff, StackClass::Unresolved];
@@ -64,8 +64,8 @@ fn areas(facts: &Facts<'_>, conclusion: Conclusion) -> Option<Reason> {
     let area = item.area.as_deref().filter(|_| conclusion == Conclusion::CpuBound)?;
     Some(Reason {
         text: format!(
-            "The most frequent stack, with {} events, ends its quantum in {area}. A yield shows where a quantum ended, not what used it.",
-            count(item.events)
+            "The most frequent stack, with {}, ends its quantum in {area}. A yield shows where a quantum ended, not what used it.",
+            counted(item.events, "event", "events")
         ),
         evidence: vec![item.id.clone()],
     })

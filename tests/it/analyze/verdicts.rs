@@ -193,11 +193,32 @@ fn spinlock_frames_decide_by_their_share() {
     let mixed = shares(1_100);
     assert_eq!(mixed.verdict.kind, VerdictKind::MixedYields);
     let seen = problem(&mixed, "spinlock_in_yield").unwrap();
-    assert!(seen.message.starts_with("1100 events"), "{}", seen.message);
+    assert!(seen.message.contains("1,100 events of SOS_SCHEDULER_YIELD"), "{}", seen.message);
     assert_eq!(shares(10_000).verdict.kind, VerdictKind::MixedYields);
     let backoffs = shares(10_400);
     assert_eq!(backoffs.verdict.kind, VerdictKind::SpinlockBackoff);
     assert_eq!(backoffs.verdict.subject.as_deref(), Some("LOCK_HASH"));
+}
+
+#[test]
+fn a_single_event_is_neither_rounded_away_nor_made_plural() {
+    let report = captured(vec![(99_999, yield_stack()), (1, spin_stack())]);
+    let summary = &report.verdict.summary;
+    assert!(summary.starts_with(">99.9 % of 100,000 yields are voluntary"), "{summary}");
+    assert!(summary.contains("at most 0.1 % of them hold spinlock frames"), "{summary}");
+    let text = &finding(&report, "yield_origin").text;
+    assert_eq!(text, ">99.9 % of the events are voluntary yields, <0.1 % hold spinlock frames.");
+    assert!(problem(&report, "spinlock_in_yield").unwrap().message.contains("1 event of"));
+    let none = captured(vec![(100_000, yield_stack())]).verdict.summary;
+    assert!(
+        none.starts_with("100 % of 100,000 yields") && none.contains("none of them hold spinlock frames"),
+        "{none}"
+    );
+
+    let alone = captured(vec![(1, raw_stack())]).verdict.summary;
+    assert!(alone.starts_with("The stacks of 1 of 1 event have no names"), "{alone}");
+    let few = captured(vec![(1, yield_stack())]).verdict.summary;
+    assert_eq!(few, "1 event: too few to tell an origin.");
 }
 
 #[test]
