@@ -77,6 +77,9 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
         server: plan.server.name.clone(),
         product_version: plan.server.product_version.clone(),
     });
+    for text in announcements(&plan) {
+        observer(&Progress::Note(text));
+    }
     let statements = Statements::new(sessions, plan.version);
     for scenario in &scenarios {
         take_lock(&mut server, &statements, &scenario_lock(scenario)).await?;
@@ -133,6 +136,24 @@ async fn take_lock(server: &mut Server, statements: &Statements<'_>, resource: &
         format!("another run holds the lock {resource} on this server"),
         Some("wait for it to end".to_owned()),
     ))
+}
+
+/// What a person should know of the plan before anything is changed: rates and bounds.
+fn announcements(plan: &Plan) -> Vec<String> {
+    let of_scenario = |planned: &preflight::ScenarioPlan| {
+        let rate = match planned.events_per_second {
+            Some(rate) => format!("about {rate:.0} events a second are to be expected"),
+            None => "its event rate is measured first".to_owned(),
+        };
+        format!(
+            "{}: {rate}; at most {} events are counted, in {} KB of session memory and up to {} KB of target memory",
+            planned.scenario.name,
+            plan.max_events,
+            plan.max_memory_kb,
+            planned.slots.most_bytes.div_ceil(1024)
+        )
+    };
+    plan.scenarios.iter().map(of_scenario).collect()
 }
 
 /// The run's marker. Its deadline covers the survey, the window and the time to put things back.

@@ -116,7 +116,7 @@ impl Window {
             };
             sessions.push(CaptureSession {
                 create: planned.scenario.session.create.clone(),
-                definition: self.definition(&planned.scenario, keys, planned.slots),
+                definition: self.definition(&planned.scenario, keys, planned.slots.asked),
                 bucket: "callstack".to_owned(),
                 scenario: planned.scenario,
             });

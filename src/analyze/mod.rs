@@ -11,8 +11,10 @@ pub mod frames;
 pub mod measures;
 pub mod merge;
 mod parallel;
+pub mod question;
 pub mod sessions;
 pub mod shares;
+pub mod spinlock;
 pub mod verdict;
 pub mod words;
 pub mod wrong_symbols;
@@ -25,10 +27,12 @@ use crate::{
     },
 };
 use cache::StackCache;
-use classify::{YIELD_WAIT, is_yield_capture};
+use classify::{Captured, YIELD_WAIT};
 use facts::{Facts, Scope};
 use merge::{Located, MergedStack};
+use question::Question;
 use shares::Tally;
+use spinlock::{Backoffs, types::Types};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
@@ -45,12 +49,14 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let items = merge::items(&merged);
 
     let scope = scope(&evidence.sessions);
-    let tally = tally(&evidence.sessions, scope, &located, &cache);
+    let tally = tally(&evidence.sessions, |captured| scope.holds(captured), &located, &cache);
+    let backoffs = backoffs(evidence, &located, &cache);
     let measures = measures::measures(evidence, &settings.gates);
     let (before, after) = (evidence.before.as_ref(), evidence.after.as_ref());
     let deltas = deltas::deltas(before, after, &measures, &catalog.waits, &settings.spins);
     let shares = tally.shares(&settings.shares);
-    let facts = Facts { evidence, catalog, measures, deltas, items, scope, tally, shares, trust };
+    let question = Question::of(evidence);
+    let facts = Facts { evidence, question, catalog, measures, deltas, items, scope, tally, shares, backoffs, trust };
 
     let findings = findings::findings(&facts);
     let verdict = verdict::verdict(&facts, &findings);
@@ -79,10 +85,11 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     }
 }
 
-/// Every stack with its place. Pasted stacks of a session count on after its target's slots.
+/// Every stack with its place. Pasted stacks of a session count on after its target's slots. Values of a target that
+/// buckets by another field are no stacks.
 fn locate(sessions: &[SessionEvidence]) -> Vec<Located<'_>> {
     let mut located = Vec::new();
-    for (document, session) in sessions.iter().enumerate() {
+    for (document, session) in sessions.iter().enumerate().filter(|(_, session)| sessions::has_stacks(session)) {
         let context = &session.context;
         let slots = session.target.iter().flat_map(|target| &target.slots);
         located.extend(slots.map(|slot| Located {
@@ -109,21 +116,29 @@ fn locate(sessions: &[SessionEvidence]) -> Vec<Located<'_>> {
 fn scope(sessions: &[SessionEvidence]) -> Scope {
     if sessions.is_empty() {
         Scope::Nothing
-    } else if sessions.iter().any(|session| is_yield_capture(&session.context)) {
+    } else if sessions.iter().any(|session| Captured::of(&session.context) == Captured::Yields) {
         Scope::Yields
-    } else if sessions.iter().any(is_unknown) {
+    } else if sessions.iter().any(|session| Captured::of(&session.context) == Captured::Unknown) {
         Scope::Unknown
     } else {
         Scope::Others
     }
 }
 
-fn is_unknown(session: &SessionEvidence) -> bool {
-    session.context.event.is_none() && session.context.wait_type.is_none()
+/// What the sessions of spinlock back-offs counted.
+fn backoffs(evidence: &Evidence, located: &[Located<'_>], cache: &StackCache<'_>) -> Backoffs {
+    let settings = &cache.catalog().sos_yield.shares;
+    let tally = tally(&evidence.sessions, |captured| captured == Captured::Backoffs, located, cache);
+    Backoffs { types: Types::of(evidence, settings), shares: tally.shares(settings), tally }
 }
 
-/// The events of the sessions in scope, by class.
-fn tally(sessions: &[SessionEvidence], scope: Scope, located: &[Located<'_>], cache: &StackCache<'_>) -> Tally {
+/// The events of some sessions with stacks, by class.
+fn tally(
+    sessions: &[SessionEvidence],
+    counts: impl Fn(Captured) -> bool,
+    located: &[Located<'_>],
+    cache: &StackCache<'_>,
+) -> Tally {
     let mut slots: Vec<Vec<(StackClass, u64)>> = vec![Vec::new(); sessions.len()];
     for Located { document, context, stack, count, .. } in located {
         let class = cache.classification(context, stack, &cache.merge_ids(&stack.frames)).class;
@@ -133,12 +148,7 @@ fn tally(sessions: &[SessionEvidence], scope: Scope, located: &[Located<'_>], ca
     }
     let mut tally = Tally::default();
     for (session, slots) in sessions.iter().zip(&slots) {
-        let counts = match scope {
-            Scope::Yields => is_yield_capture(&session.context),
-            Scope::Unknown => is_unknown(session),
-            Scope::Others | Scope::Nothing => true,
-        };
-        if counts {
+        if sessions::has_stacks(session) && counts(Captured::of(&session.context)) {
             tally.add(session, slots, &cache.catalog().sos_yield.shares);
         }
     }
@@ -200,6 +210,9 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
 /// What there is no evidence of at all.
 fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
     let counters = facts.evidence.before.is_some() && facts.evidence.after.is_some();
+    if facts.question == Question::Spinlock && facts.scope != Scope::Nothing {
+        return None;
+    }
     match facts.scope {
         Scope::Nothing if counters => {
             Some(Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them"))

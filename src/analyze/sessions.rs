@@ -9,6 +9,14 @@ pub fn events(session: &SessionEvidence) -> u128 {
     session.pasted.iter().fold(counted, |sum, stack| sum.saturating_add(stack.count.into()))
 }
 
+/// Whether the values of its target are call stacks: a target may bucket by a field of the event instead.
+pub fn has_stacks(session: &SessionEvidence) -> bool {
+    session.bucket.as_deref().is_none_or(|bucket| {
+        let name = bucket.rsplit('.').next().unwrap_or(bucket);
+        ["callstack", "callstack_rva"].iter().any(|stack| stack.eq_ignore_ascii_case(name))
+    })
+}
+
 /// Whether the session stopped counting because it reached its cap.
 pub fn reached_cap(session: &SessionEvidence) -> bool {
     session.event_cap.is_some_and(|cap| events(session) >= u128::from(cap))

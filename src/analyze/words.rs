@@ -24,9 +24,20 @@ pub fn count(number: impl Into<u128>) -> String {
     text
 }
 
+/// 1 and `event` as `1 event`, 206473 as `206,473 events`; for words whose plural only takes an `s`.
+pub fn counted(number: impl Into<u128>, what: &str) -> String {
+    let number = number.into();
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// A measured figure: whole above 100, with one decimal below.
+pub fn figure(value: f64) -> String {
+    if value >= 100.0 { count(value as u64) } else { format!("{value:.1}") }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{count, percent, percent_range};
+    use super::{count, counted, figure, percent, percent_range};
 
     #[test]
     fn figures_are_written_for_people() {
@@ -36,5 +47,10 @@ mod tests {
         for (number, text) in [(0_u64, "0"), (999, "999"), (1_000, "1,000"), (4_005_774_890, "4,005,774,890")] {
             assert_eq!(count(number), text);
         }
+        assert_eq!(
+            [0_u64, 1, 2, 1_000].map(|n| counted(n, "event")),
+            ["0 events", "1 event", "2 events", "1,000 events"]
+        );
+        assert_eq!([0.25, 99.94, 100.0, 12_345.6].map(figure), ["0.2", "99.9", "100", "12,345"]);
     }
 }

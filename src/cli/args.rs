@@ -267,12 +267,22 @@ pub(super) struct SimulateArguments {
     /// Trace flags on from the start, as with the server's -T.
     #[arg(long, value_name = "FLAG")]
     pub startup_flag: Vec<u32>,
-    /// Offer no TLS.
-    #[arg(long)]
-    pub no_tls: bool,
-    /// Write the certificate to trust (PEM) to this file.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_tls")]
+    /// Encryption that the server offers.
+    #[arg(long, value_name = "HOW", default_value = "on")]
+    pub tls: TlsArgument,
+    /// Write the certificate to trust (PEM) to this file; not with --tls off.
+    #[arg(long, value_name = "FILE")]
     pub tls_cert_out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TlsArgument {
+    /// None.
+    Off,
+    /// TDS 7 with TLS inside.
+    On,
+    /// TDS 8: TLS before everything (Encrypt=strict).
+    Strict,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

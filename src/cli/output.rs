@@ -9,6 +9,7 @@ use crate::report::{self, Style};
 use crate::store::private_file;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,16 +73,17 @@ impl Printer {
     /// A report where it was asked for.
     pub(super) fn report(&self, report: &Report, output: &ReportOutput) -> Result<(), Failure> {
         self.bar.finish_and_clear();
-        let to_file = output.output.is_some();
+        let file = output.output.as_deref().filter(|path| !is_standard_output(path));
+        let to_file = file.is_some();
         let width = terminal_width().clamp(*WIDTHS.start(), *WIDTHS.end());
         let style = Style {
             width: if to_file { *WIDTHS.start() } else { width },
             colour: !to_file && colour_on(&io::stdout()),
         };
         let text = report::render(output.format, report, &style);
-        let Some(path) = &output.output else { return self.result(&text) };
+        let Some(path) = file else { return self.result(&text) };
         private_file::write_atomic(path, text.as_bytes()).map_err(|error| {
-            Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("could not write {}", path.display())))
+            Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
         })?;
         self.note(&format!("report: {}", path.display()));
         Ok(())
@@ -164,6 +166,19 @@ fn colour_on(stream: &impl anstream::stream::RawStream) -> bool {
 fn terminal_width() -> usize {
     // `COLUMNS` is what a terminal's shell knows; without it 80 columns fit everywhere.
     std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(*WIDTHS.start())
+}
+
+/// Written to as it is: a file put in its place would take it away from every other program.
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Finds out that a file given for a result cannot be written before there is a result to lose.
+pub(super) fn check_writable(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| !is_standard_output(path)) else { return Ok(()) };
+    private_file::check_writable(path).map_err(|error| {
+        Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
+    })
 }
 
 /// clap's own word on wrong arguments, help and version.

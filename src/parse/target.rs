@@ -115,7 +115,7 @@ fn root_after(text: &str, from: usize) -> Option<Root> {
                 .into_iter()
                 .find_map(|(name, root)| Some((before.strip_suffix(name)?, root)));
         if let Some((before, kind)) = named
-            && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            && !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':'))
         {
             let before = without_prefix(before);
             let opening =

@@ -2,6 +2,7 @@
 
 use crate::simulator::output::Message;
 use crate::simulator::views;
+use crate::simulator::wire::attention::AttentionReply;
 use std::str::FromStr;
 
 /// Where call stacks get their symbols. No source says which the product does, so the simulator offers each.
@@ -35,6 +36,8 @@ pub enum FaultKind {
     Error(u32),
     /// `cut-target=N`: target documents end after N characters, as those above 4 MB do (documented).
     CutTarget(usize),
+    /// `attention=in-answer|apart`: where an attention that cuts an answer short is acknowledged.
+    Attention(AttentionReply),
 }
 
 /// A fault as given: `NAME[=VALUE][@STATEMENT][#INSTANCE]`.
@@ -96,7 +99,7 @@ pub enum FaultError {
 }
 
 /// Names and what each takes.
-const FAULTS: [(&str, &str); 8] = [
+const FAULTS: [(&str, &str); 9] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
     ("drop-last-event", "refused"),
@@ -105,6 +108,7 @@ const FAULTS: [(&str, &str); 8] = [
     ("dropped-buffers", "a number"),
     ("cut-target", "a number of characters"),
     ("error", "an error number"),
+    ("attention", "in-answer or apart"),
 ];
 
 /// Statements that a fault can be for: of event sessions (create, start, stop, alter-add, alter-drop, drop) and DBCC.
@@ -130,6 +134,8 @@ impl FaultKind {
             ("dropped-events", number) => number.parse().ok().map(Self::DroppedEvents),
             ("dropped-buffers", number) => number.parse().ok().map(Self::DroppedBuffers),
             ("error", number) => number.parse().ok().filter(|number| *number > 0).map(Self::Error),
+            ("attention", "in-answer") => Some(Self::Attention(AttentionReply::InAnswer)),
+            ("attention", "apart") => Some(Self::Attention(AttentionReply::Apart)),
             ("cut-target", number) => number.parse().ok().map(Self::CutTarget),
             _ => None,
         }
@@ -201,6 +207,8 @@ pub struct Switches {
     pub errors: Vec<(String, u32)>,
     /// Characters after which target documents end; `None`: 4 MB (documented).
     pub target_limit: Option<usize>,
+    /// Where an attention that cuts an answer short is acknowledged.
+    pub attention: AttentionReply,
 }
 
 impl Switches {
@@ -219,6 +227,7 @@ impl Switches {
                     switches.errors.extend(fault.statement.clone().map(|statement| (statement, *number)));
                 }
                 FaultKind::CutTarget(limit) => switches.target_limit = Some(*limit),
+                FaultKind::Attention(reply) => switches.attention = *reply,
             }
         }
         switches
@@ -259,6 +268,7 @@ mod tests {
             ("symbols=missing#0", "not an instance number"),
             ("symbols=missing@SELECT", "takes no `@select`"),
             ("", "unknown fault ``"),
+            ("attention=later", "takes in-answer or apart"),
             ("error=1205", "needs `@STATEMENT`: one of create, start"),
             ("error=0@start", "takes an error number"),
             ("error=1205@begin", "unknown statement `@begin`"),

@@ -42,8 +42,8 @@ pub struct LaunchOptions {
     pub overflow: Overflow,
     /// Trace flags on from the start (-T).
     pub startup_flags: Vec<u32>,
-    /// Whether it offers TLS.
-    pub tls: bool,
+    /// Encryption that it offers.
+    pub tls: TlsMode,
     /// Password of [`USER`]; a random one without it.
     pub password: Option<String>,
     /// Time.
@@ -63,7 +63,7 @@ impl Default for LaunchOptions {
             faults: Vec::new(),
             overflow: Overflow::default(),
             startup_flags: Vec::new(),
-            tls: true,
+            tls: TlsMode::On,
             password: None,
             clock: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
@@ -139,8 +139,9 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         options.clock,
     )?;
     let server_options = ServerOptions {
-        tls: if options.tls { TlsMode::On } else { TlsMode::Off },
+        tls: options.tls,
         hooks: options.hooks,
+        attention: instance.switches().attention,
         ..ServerOptions::new(options.listen)
     };
     let server = start(server_options, Arc::new(Front { instance }))

@@ -80,7 +80,6 @@ impl Lab {
             database: None,
             encryption: Encryption::Mandatory,
             trust_certificate: false,
-            ca_file: None,
             ca_pem: simulator.certificate_pem().map(str::to_owned),
             hostname_in_certificate: Some("localhost".to_owned()),
             login_timeout: Duration::from_secs(20),

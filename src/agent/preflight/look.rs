@@ -83,7 +83,7 @@ pub(crate) async fn read_flags(
 /// The look at how busy the server is and how many events are to be expected.
 pub(super) struct Look {
     /// Of the scenarios whose rate can be told beforehand.
-    pub events_per_second: Vec<(Scenario, f64)>,
+    pub events_per_second: Vec<(String, f64)>,
     /// Share of its schedulers that SQL Server uses, 0 to 1.
     pub cpu_share: Option<f64>,
     /// The counters at its end.
@@ -111,7 +111,7 @@ pub(super) async fn look(
     let seconds = clock.monotonic().saturating_sub(started).as_secs_f64().max(0.001);
     let after = counters::read(server, statements, clock, &names, problems).await?;
     let rate = |((scenario, first), second): ((&Scenario, Option<i64>), Option<i64>)| {
-        Some((scenario.clone(), (second? - first?).max(0) as f64 / seconds))
+        Some((scenario.name.clone(), (second? - first?).max(0) as f64 / seconds))
     };
     let events_per_second = scenarios.iter().zip(first).zip(second).filter_map(rate).collect();
     Ok(Look { events_per_second, cpu_share: counters::cpu_share(&before, &after), after })

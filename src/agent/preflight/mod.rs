@@ -20,6 +20,15 @@ use std::collections::BTreeMap;
 /// Deepest stack of any version (architecture: 16, 24, 25 and 32 occur).
 const DEEPEST_STACK: u64 = 32;
 
+/// Slots of a target, and what they can cost: target memory is outside the session's MAX_MEMORY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slots {
+    /// Asked for; the server rounds them up to a power of two.
+    pub asked: u64,
+    /// Most bytes of the target's document.
+    pub most_bytes: u64,
+}
+
 /// One scenario of a plan.
 #[derive(Debug, Clone)]
 pub(super) struct ScenarioPlan {
@@ -27,8 +36,10 @@ pub(super) struct ScenarioPlan {
     pub scenario: Scenario,
     /// Keys its events are filtered to on this build; `None` where the survey is to find them, none for all.
     pub keys: Option<Vec<u64>>,
-    /// Slots asked for.
-    pub slots: u64,
+    /// Slots asked for and the most bytes that their document can have.
+    pub slots: Slots,
+    /// Events a second to be expected, where that can be told beforehand.
+    pub events_per_second: Option<f64>,
 }
 
 /// All that is needed to open the window.
@@ -114,13 +125,17 @@ pub(super) async fn plan(
             scenario: scenario.clone(),
             keys: keys::keys(server, &statements, scenario, options, &map_names, &mut problems).await?,
             slots: choose_slots(scenario, options, uses_rva)?,
+            events_per_second: None,
         });
     }
     let filters = keys::filters(server, &statements, options).await?;
     let flags = look::flag_states(server, &statements, version, &mut problems).await?;
     let look = look::look(server, &statements, scenarios, clock, interrupt, &mut problems).await?;
-    for (scenario, rate) in &look.events_per_second {
-        look::check_rate(scenario, *rate, options)?;
+    for planned in &mut planned {
+        let rate =
+            look.events_per_second.iter().find(|(name, _)| *name == planned.scenario.name).map(|(_, rate)| *rate);
+        look::check_rate(&planned.scenario, rate.unwrap_or_default(), options)?;
+        planned.events_per_second = rate;
     }
     let flags_to_use = look::flags_to_use(&flags, &look, cpu_limit(scenarios), options, uses_rva)?;
     let other_event_sessions = running_sessions(server, &statements).await?;
@@ -171,7 +186,7 @@ fn supported_version(identity: &ServerIdentity, scenarios: &[Scenario]) -> Resul
     Ok(version)
 }
 
-fn choose_slots(scenario: &Scenario, options: &CaptureOptions, uses_rva: bool) -> Result<u64, CaptureError> {
+fn choose_slots(scenario: &Scenario, options: &CaptureOptions, uses_rva: bool) -> Result<Slots, CaptureError> {
     let (default, bytes_per_frame) = if uses_rva {
         (scenario.session.slots_rva, scenario.limits.bytes_per_frame_rva)
     } else {
@@ -188,7 +203,7 @@ fn choose_slots(scenario: &Scenario, options: &CaptureOptions, uses_rva: bool) -
             Some(format!("--slots {} is the most", (most + 1).next_power_of_two() / 2)),
         ));
     }
-    Ok(slots)
+    Ok(Slots { asked: slots, most_bytes: bytes })
 }
 
 fn scheduler_count(snapshot: &Snapshot) -> usize {

@@ -3,20 +3,25 @@
 mod confidence;
 mod next_steps;
 mod reasons;
+mod spinlock;
 
 use super::{
+    classify::Captured,
     facts::{Facts, Scope},
     findings::{
-        cpu_consumer::{all_spins, is_undecided},
+        cpu_consumer::{all_spins, is_spinning, is_undecided},
         cpu_pressure,
         yield_origin::{Origin, origin},
     },
+    question::Question,
     sessions,
     words::{count, percent, percent_range},
     wrong_symbols::Trust,
 };
-use crate::model::{Confidence, Finding, StackClass, Verdict, VerdictKind};
+use crate::model::{Confidence, Finding, SessionEvidence, StackClass, Verdict, VerdictKind};
 
+use confidence::{Limit, confidence_of, unmet};
+use next_steps::NO_RISK;
 pub use next_steps::{SAY_CONTEXT, symbols};
 
 /// Why nothing could be decided.
@@ -65,7 +70,8 @@ pub enum Conclusion {
 
 /// The conclusion over the whole of the intervals.
 pub fn conclude(facts: &Facts<'_>) -> Conclusion {
-    let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().any(sessions::is_missing);
+    let decides = |session: &&SessionEvidence| facts.scope.holds(Captured::of(&session.context));
+    let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().filter(decides).any(sessions::is_missing);
     if facts.scope == Scope::Nothing {
         return Conclusion::Inconclusive(Undecided::NothingCaptured);
     }
@@ -89,6 +95,13 @@ pub fn conclude(facts: &Facts<'_>) -> Conclusion {
 
 /// The verdict. `findings` are those of the same facts.
 pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
+    match facts.question {
+        Question::Yields => on_yields(facts, findings),
+        Question::Spinlock => spinlock::verdict(facts, findings),
+    }
+}
+
+fn on_yields(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     let conclusion = conclude(facts);
     let (confidence, limits) = confidence::confidence(facts, conclusion);
     let kind = match conclusion {
@@ -171,7 +184,12 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
         Conclusion::Inconclusive(why) => why_undecided(facts, why),
     }];
     let undecided_spins = all_spins(facts).filter(|_| is_undecided(facts));
-    if let (Conclusion::CpuBound, Some(share)) = (conclusion, undecided_spins) {
+    if let (Conclusion::CpuBound, Some(share), true) = (conclusion, undecided_spins, is_spinning(facts)) {
+        sentences.push(format!(
+            "At least {} of the CPU went into spinning on spinlocks: the yields show where quanta ended, not what used them up.",
+            percent(share.low)
+        ));
+    } else if let (Conclusion::CpuBound, Some(share)) = (conclusion, undecided_spins) {
         sentences.push(format!(
             "The yields are not spinlock back-offs; whether spinning burns this CPU is not decided here: it can have taken {} of it. Throughput against CPU over several loads, or an OS CPU profile, decides it.",
             percent_range(share.low, share.high)

@@ -89,7 +89,7 @@ fn waits(facts: &Facts<'_>) -> Option<Reason> {
 
 /// The busiest spinlock that threads backed off from, and others that may take a notable share of the CPU.
 fn spinlocks(facts: &Facts<'_>) -> Vec<Reason> {
-    let notable = facts.settings().spins.notable_from;
+    let notable = facts.catalog.spinlock.gates.spin_cpu_share_low;
     let rows = facts.deltas.spinlocks.as_deref().unwrap_or_default();
     rows.iter()
         .enumerate()

@@ -8,7 +8,7 @@ use crate::cli::args::{CaptureArguments, FilterArguments};
 use crate::cli::conclude::conclude;
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::Printer;
+use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
 use crate::store::private_file;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub(in crate::cli) async fn run(
     };
     surroundings.sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
     let state_dir = state_dir::resolve(arguments.state_dir.as_deref())?;
+    check_writable(arguments.bundle.as_deref())?;
+    check_writable(arguments.report.output.as_deref())?;
     let flags = &arguments.trace_flags;
     if flags.enable_trace_flags {
         printer.note(TRACE_FLAG_WARNING);

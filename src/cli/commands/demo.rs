@@ -8,7 +8,7 @@ use crate::cli::args::DemoArguments;
 use crate::cli::commands::capture::{embedded_sessions, failed, filtered};
 use crate::cli::conclude::conclude;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::Printer;
+use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
 use crate::model::ServerVersion;
 use crate::simulator::launch::{self, LaunchOptions, Simulator};
@@ -29,6 +29,8 @@ pub(in crate::cli) async fn run(
     let own_workload = scenarios.first().map(|scenario| scenario.workload.clone()).unwrap_or_default();
     let workload = arguments.workload.clone().unwrap_or(own_workload);
     let load = load_length(&scenarios, arguments.window);
+    check_writable(arguments.bundle.as_deref())?;
+    check_writable(arguments.report.output.as_deref())?;
     let state = StateFolder::open(arguments.state_dir.clone())?;
     let simulator = launch::launch(LaunchOptions {
         listen: arguments.listen,
@@ -127,7 +129,6 @@ fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {
         database: None,
         encryption: Encryption::Mandatory,
         trust_certificate: false,
-        ca_file: None,
         // The certificate is made anew for each demo; it is validated as any other.
         ca_pem: simulator.certificate_pem().map(str::to_owned),
         hostname_in_certificate: Some("localhost".to_owned()),

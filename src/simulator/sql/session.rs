@@ -402,6 +402,10 @@ impl Session for SqlSession {
         self.row_count = 0;
         self.last_error = 0;
     }
+
+    fn set_in_transaction(&mut self, open: bool) {
+        self.open_transactions = i64::from(open);
+    }
 }
 
 impl Drop for SqlSession {

@@ -176,10 +176,21 @@ fn waits_that_the_queue_does_not_explain_are_named() {
 fn a_cap_is_seen() {
     let host = Host { cpu_percent: 40, idle_capped_ms: 500, ..Host::default() };
     let report = analyze(&published_case(&host));
-    assert_eq!(finding(&report, "cpu_pressure").state, "capped");
-    assert!(finding(&report, "cpu_pressure").text.contains("4,000 ms"));
+    assert_eq!(finding(&report, "cpu_capped").state, "capped");
+    assert!(finding(&report, "cpu_capped").text.contains("4,000 ms"));
+    assert!(!finding(&report, "cpu_capped").text.contains("explains"));
     assert_eq!(kind(&report), (VerdictKind::CpuBoundYields, Confidence::Low));
     assert!(all_text(&report.verdict).contains("Resource Governor"));
+    // Where used and capped time make up what is needed, the cap explains the low use.
+    for (idle_capped_ms, confidence) in [(2_900, Confidence::Low), (3_000, Confidence::Medium)] {
+        let host = Host { cpu_percent: 40, idle_capped_ms, ..Host::default() };
+        let report = analyze(&published_case(&host));
+        assert_eq!(kind(&report), (VerdictKind::CpuBoundYields, confidence), "{idle_capped_ms}");
+        let explains = finding(&report, "cpu_capped").text.contains("explains");
+        assert_eq!(explains, confidence == Confidence::Medium, "{idle_capped_ms}");
+    }
+    let report = analyze(&published_case(&Host::default()));
+    assert_eq!(finding(&report, "cpu_capped").state, "uncapped");
 }
 
 fn captured(slots: Vec<(u64, xestack::model::Stack)>) -> Report {
