@@ -1,6 +1,6 @@
 //! Owns whether the events of a session and the counter of its wait type tell the same number.
 
-use super::{classify::is_yield_capture, facts::Facts, sessions};
+use super::{classify::is_yield_capture, facts::Facts, sessions, words::counted};
 use crate::model::{Problem, SessionEvidence, Severity};
 
 /// Events and waits of the yields, where they differ by more than the setting. Nothing is compared where sampling, a
@@ -29,6 +29,10 @@ pub(super) fn problem(facts: &Facts<'_>) -> Option<Problem> {
     Some(Problem::new(
         "events_differ_from_counters",
         Severity::Warning,
-        format!("the session counted {events} events, sys.dm_os_wait_stats {waits} waits in the same window"),
+        format!(
+            "the session counted {}, sys.dm_os_wait_stats {} in the same window",
+            counted(events, "event"),
+            counted(waits, "wait")
+        ),
     ))
 }

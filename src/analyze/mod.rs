@@ -4,6 +4,7 @@
 mod agreement;
 pub mod cache;
 pub mod classify;
+mod combine;
 pub mod deltas;
 pub mod facts;
 pub mod findings;
@@ -18,6 +19,8 @@ pub mod spinlock;
 pub mod verdict;
 pub mod words;
 pub mod wrong_symbols;
+
+pub use combine::combine;
 
 use crate::{
     catalog::Catalog,
@@ -37,6 +40,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
+use words::counted;
 use wrong_symbols::{Trust, trust};
 
 /// The report of the evidence.
@@ -248,7 +252,8 @@ fn symbol_problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind)
     }
     // Where the verdict holds whatever they are, nothing that decides is missing.
     let severity = if kind == VerdictKind::Inconclusive { Severity::Partial } else { Severity::Warning };
-    let message = format!("{events} events have stacks with unresolved frames where their class is looked for");
+    let message =
+        format!("{} with unresolved frames in the stack where its class is looked for", counted(events, "event"));
     vec![Problem::new("unresolved_frames", severity, message).with_hint(hint)]
 }
 
@@ -258,7 +263,10 @@ fn spinlock_in_yield(facts: &Facts<'_>) -> Option<Problem> {
         Problem::new(
             "spinlock_in_yield",
             Severity::Warning,
-            format!("{events} events of {YIELD_WAIT} have spinlock frames, which no published evidence shows"),
+            format!(
+                "{} of {YIELD_WAIT} with spinlock frames, which no published evidence shows",
+                counted(events, "event")
+            ),
         )
         .with_hint("look at these stacks: either symbols are wrong, or this build records back-offs as yields")
     })

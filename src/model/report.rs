@@ -111,6 +111,23 @@ pub enum VerdictKind {
     Inconclusive,
 }
 
+impl VerdictKind {
+    /// The kind's name in the contract, for example `cpu_bound_yields`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpuBoundYields => "cpu_bound_yields",
+            Self::SpinlockBackoff => "spinlock_backoff",
+            Self::MixedYields => "mixed_yields",
+            Self::LatchContention => "latch_contention",
+            Self::LogWriteBound => "log_write_bound",
+            Self::SnapshotCopyOnWrite => "snapshot_copy_on_write",
+            Self::FileLatency => "file_latency",
+            Self::NoContention => "no_contention",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// How far a verdict may be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -17,6 +17,7 @@ mod layers;
 mod live;
 mod parse;
 mod report;
+mod right_answers;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;

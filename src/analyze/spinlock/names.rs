@@ -53,7 +53,7 @@ impl Names {
             by_events: facts.backoffs.types.top().and_then(|top| top.name.clone()),
             by_spins: most(|row| row.spins),
             by_backoffs: most(|row| row.backoffs),
-            by_callers: by_callers(facts),
+            by_callers: wanted_by_callers(facts, stacks(facts)),
             template_numbers: stacks(facts)
                 .flat_map(|item| &item.frames)
                 .filter_map(spinlock_template_number)
@@ -123,9 +123,10 @@ pub fn stacks<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a StackItem> {
         .filter(|item| item.class == StackClass::SpinlockBackoff && facts.captured(item) == Some(Captured::Backoffs))
 }
 
-fn by_callers(facts: &Facts<'_>) -> Option<String> {
+/// The spinlock that most events of these stacks want, as far as the functions under the spinlock's frames are known.
+pub fn wanted_by_callers<'a>(facts: &Facts<'_>, items: impl Iterator<Item = &'a StackItem>) -> Option<String> {
     let mut events: BTreeMap<String, u128> = BTreeMap::new();
-    for item in stacks(facts) {
+    for item in items {
         let caller = spinlock_caller(&item.frames, &facts.catalog.plumbing);
         if let Some(term) = caller.and_then(|caller| facts.catalog.spinlocks.spun_for_by(caller)) {
             *events.entry(term.title()).or_default() += u128::from(item.events);

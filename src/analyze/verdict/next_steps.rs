@@ -96,7 +96,7 @@ fn undecided(facts: &Facts<'_>, why: Undecided, add: &mut impl FnMut(&str, &str)
 pub fn symbols(facts: &Facts<'_>) -> (&'static str, &'static str) {
     if has_pdb_frames(facts) {
         return (
-            "Resolve the stacks with the PDBs that the frames name (PDB name, GUID and age are in each frame): `xestack resolve`.",
+            "Resolve the stacks with the PDBs that the frames name (PDB name, GUID and age are in each frame).",
             "none: it works on the saved stacks",
         );
     }
@@ -110,18 +110,18 @@ pub fn symbols(facts: &Facts<'_>) -> (&'static str, &'static str) {
     }
     if matches!(facts.trust, Trust::Wrong(_)) {
         return (
-            "Put the PDBs of this very build where the server looks for them, or resolve the raw stacks off the server with `xestack resolve`.",
+            "Put the PDBs of this very build where the server looks for them, or resolve the raw stacks off the server with them.",
             "symbol loading inside the server can stall it; resolving elsewhere cannot",
         );
     }
     if facts.evidence.sessions.iter().any(|session| session.live) {
         return (
-            "Repeat the capture with --enable-trace-flags (3656, from 2019 also 2592), with the build's PDBs beside the server, or resolve the raw stacks off the server with `xestack resolve`.",
+            "Repeat the capture with --enable-trace-flags (3656, from 2019 also 2592), with the build's PDBs beside the server, or resolve the raw stacks off the server with them.",
             "symbol loading inside the server can stall it; resolving elsewhere cannot",
         );
     }
     (
-        "Resolve the addresses with the PDBs of this build and the module list of the same server start: `xestack resolve`.",
+        "Resolve the addresses with the PDBs of this build and the module list of the same server start.",
         "none: it works on the saved stacks",
     )
 }

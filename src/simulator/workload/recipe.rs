@@ -63,6 +63,8 @@ pub struct Recipe {
     pub spins: Vec<Spins>,
     /// Paths to a spinlock that are not the workload's usual ones.
     pub special_backoffs: Option<(&'static str, Vec<Path>)>,
+    /// Back-offs for each spinlock_backoff event.
+    pub backoffs_per_event: u64,
     /// Work done.
     pub work: Work,
     /// Statements that another's event session sees complete in one burst, and that session's DDL.

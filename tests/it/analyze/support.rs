@@ -1,6 +1,6 @@
 //! Builders of evidence, and a reader of frames as they are written in examples.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 use xestack::{
     catalog::Catalog,
     model::{
@@ -9,13 +9,34 @@ use xestack::{
     },
 };
 
+/// Folder with `symbols/` and `sessions/` that stand in for the built-in ones: how `.ci/weaken` weakens a rule.
+const OTHER_CATALOG: &str = "XESTACK_TEST_CATALOG";
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| match std::env::var_os(OTHER_CATALOG) {
+    None => Catalog::embedded().unwrap(),
+    Some(root) => Catalog::from_texts(&catalog_files(Path::new(&root))).unwrap(),
+});
+
 pub(crate) fn catalog() -> Catalog {
-    Catalog::embedded().unwrap()
+    CATALOG.clone()
+}
+
+fn catalog_files(root: &Path) -> Vec<(String, String)> {
+    let folders = std::fs::read_dir(root.join("sessions")).unwrap();
+    let verdicts = folders.map(|folder| folder.unwrap().path().join("verdict.toml"));
+    let symbols = std::fs::read_dir(root.join("symbols")).unwrap().map(|file| file.unwrap().path());
+    let files = verdicts.chain(symbols).filter(|file| file.is_file());
+    files
+        .map(|file| {
+            let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            (name, std::fs::read_to_string(&file).unwrap())
+        })
+        .collect()
 }
 
 pub(crate) fn analyze(evidence: &Evidence) -> Report {
     let tool = Tool { name: "xestack".to_owned(), version: "0".to_owned() };
-    xestack::analyze::analyze(evidence, &catalog(), tool)
+    xestack::analyze::analyze(evidence, &CATALOG, tool)
 }
 
 /// `module[.dll]!symbol[+offset]`, `symbol[+offset]`, `module.dll+0xRVA`, `0xADDRESS`, `<frame .../>`.

@@ -204,7 +204,7 @@ fn spinlock_frames_decide_by_their_share() {
     let mixed = shares(1_100);
     assert_eq!(mixed.verdict.kind, VerdictKind::MixedYields);
     let seen = problem(&mixed, "spinlock_in_yield").unwrap();
-    assert!(seen.message.starts_with("1100 events"), "{}", seen.message);
+    assert!(seen.message.starts_with("1,100 events"), "{}", seen.message);
     assert_eq!(shares(10_000).verdict.kind, VerdictKind::MixedYields);
     let backoffs = shares(10_400);
     assert_eq!(backoffs.verdict.kind, VerdictKind::SpinlockBackoff);

@@ -7,6 +7,7 @@
 //! True of it: the schedulers are short of CPU and tasks yield of their own will; LOCK_HASH is contended, and its
 //! back-offs are not the yields.
 
+use crate::simulator::workload::events::BACKOFFS_PER_EVENT;
 use crate::simulator::workload::machine::Machine;
 use crate::simulator::workload::paths::yields;
 use crate::simulator::workload::recipe::{Recipe, Spins, Work, Yields};
@@ -56,6 +57,7 @@ pub fn recipe() -> Recipe {
         ],
         buffer_latches: (402, 412),
         spins: SPINS.to_vec(),
+        backoffs_per_event: BACKOFFS_PER_EVENT,
         special_backoffs: None,
         // Each connection runs one endless batch; about 950,000 object locks a second (published).
         work: Work { batches: 0, lock_requests: 9_500_000 },
