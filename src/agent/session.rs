@@ -39,6 +39,7 @@ impl CaptureSession {
             bucket: Some(self.bucket.clone()),
             filter_keys: self.definition.keys.clone().unwrap_or_default(),
             sample_one_in: self.definition.filters.sample_one_in,
+            filters: self.definition.filters.in_words(),
             slots_requested: Some(self.definition.slots),
             event_cap: Some(self.definition.max_events),
             live: true,

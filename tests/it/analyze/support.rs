@@ -407,7 +407,7 @@ pub(crate) fn type_session(counts: &[(u64, u64)]) -> SessionEvidence {
     let mut session = session(backoffs(), counts.iter().map(|(_, count)| (*count, Stack::default())).collect());
     for (slot, (key, _)) in session.target.iter_mut().flat_map(|target| &mut target.slots).zip(counts) {
         slot.value = key.to_string();
-        slot.stack = Stack { frames: vec![Frame::unparsed(key.to_string())] };
+        slot.stack = Stack { frames: vec![Frame::unparsed(key.to_string()).into()] };
     }
     SessionEvidence { name: "types".to_owned(), bucket: Some("type".to_owned()), elapsed_ms: Some(3_000), ..session }
 }
