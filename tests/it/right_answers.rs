@@ -88,7 +88,7 @@ pub(crate) const RIGHT_ANSWERS: [RightAnswer; 14] = [
         kind: SpinlockBackoff,
         subject: Some("LOCK_HASH"),
         confidence: Medium,
-        findings: &[("spinlock_contention", "contention"), ("cpu_consumer", "spinning")],
+        findings: &[("spinlock_contention", "contention")],
         ..NOTHING_MORE
     },
     RightAnswer {
