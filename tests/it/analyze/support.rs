@@ -469,3 +469,12 @@ pub(crate) fn spinlock_case(
         ..evidence
     }
 }
+
+/// The same evidence with other spins of LOCK_HASH, and no other spinlock.
+pub(crate) fn with_spins(mut evidence: Evidence, spins: i64) -> Evidence {
+    for (snapshot, factor) in [(&mut evidence.before, 1), (&mut evidence.after, 2)] {
+        let row = ("LOCK_HASH", [6_191_134, spins, 686, 1_601_383].map(|figure| figure * factor), 1.0);
+        snapshot.as_mut().unwrap().tables.insert("dm_os_spinlock_stats".to_owned(), spinlock_table(&[row]));
+    }
+    evidence
+}

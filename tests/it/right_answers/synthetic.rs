@@ -3,7 +3,7 @@
 use super::RIGHT_ANSWERS;
 use crate::analyze::support::{
     Host, WAIT_PLUMBING, analyze, cachestore_stack, lock_hash_stack, pasted, published_case, published_with, session,
-    spin_stack, spinlock_case, spinlock_table, stack, stack_session, type_session, wait_table, yield_stack, yields,
+    spin_stack, spinlock_case, stack, stack_session, type_session, wait_table, with_spins, yield_stack, yields,
 };
 use xestack::model::{EventContext, Evidence, Stack, Table};
 
@@ -84,14 +84,6 @@ fn lock_hash(spins: i64) -> Evidence {
         &[("LOCK_HASH", [6_191_134, spins, 686, 1_601_383]), ("SOS_CACHESTORE", [50, 3_000, 0, 40])],
         &MAP,
     )
-}
-
-fn with_spins(mut evidence: Evidence, spins: i64) -> Evidence {
-    for (snapshot, factor) in [(&mut evidence.before, 1), (&mut evidence.after, 2)] {
-        let row = ("LOCK_HASH", [6_191_134, spins, 686, 1_601_383].map(|figure| figure * factor), 1.0);
-        snapshot.as_mut().unwrap().tables.insert("dm_os_spinlock_stats".to_owned(), spinlock_table(&[row]));
-    }
-    evidence
 }
 
 fn with_waits(mut evidence: Evidence, after: Table) -> Evidence {
