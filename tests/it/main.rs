@@ -3,6 +3,7 @@
 mod analyze;
 mod capture;
 mod cli;
+mod hostile;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
