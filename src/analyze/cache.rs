@@ -39,12 +39,12 @@ impl<'a> StackCache<'a> {
     }
 
     /// The frames as numbers that are equal where [`merge_key`] is.
-    pub fn merge_ids(&self, frames: &[Frame]) -> Vec<NameId> {
+    pub fn merge_ids(&self, frames: &[Arc<Frame>]) -> Vec<NameId> {
         frames.iter().map(|frame| self.intern(merge_key(frame))).collect()
     }
 
     /// The frames as numbers that are equal where [`exact_key`] is.
-    pub fn exact_ids(&self, frames: &[Frame]) -> Vec<NameId> {
+    pub fn exact_ids(&self, frames: &[Arc<Frame>]) -> Vec<NameId> {
         frames.iter().map(|frame| self.intern(exact_key(frame))).collect()
     }
 

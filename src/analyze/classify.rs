@@ -111,7 +111,7 @@ pub fn is_yield_capture(context: &EventContext) -> bool {
 /// preemptive waits are; what none of them claims is a voluntary yield by the predicate alone. In a session of
 /// spinlock back-offs every resolved stack is one, whatever its frames show.
 pub fn classify(context: &EventContext, stack: &Stack, catalog: &Catalog) -> Classification {
-    let symbols: Vec<Option<&str>> = stack.frames.iter().map(symbol).collect();
+    let symbols: Vec<Option<&str>> = stack.frames.iter().map(|frame| symbol(frame)).collect();
     let dropped = plumbing_depth(stack, &catalog.plumbing);
     let under_plumbing = symbols.iter().skip(dropped).take(TOP);
     if symbols.is_empty() || under_plumbing.clone().any(Option::is_none) {

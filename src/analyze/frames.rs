@@ -17,7 +17,7 @@ pub fn plumbing_depth(stack: &Stack, plumbing: &Plumbing) -> usize {
         .iter()
         .take_while(|frame| symbol(frame).is_some_and(|symbol| plumbing.is_event_frame(symbol)))
         .count();
-    let name_at = |index: usize| stack.frames.get(index).and_then(symbol);
+    let name_at = |index: usize| stack.frames.get(index).and_then(|frame| symbol(frame));
     let optional = depth
         .checked_sub(1)
         .and_then(name_at)

@@ -3,6 +3,7 @@
 use crate::model::{Frame, Problem, ServerIdentity, TraceFlagUse, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The `schema` of every report.
 pub const SCHEMA: &str = "xestack.report/1";
@@ -292,7 +293,7 @@ pub struct StackItem {
     #[serde(default)]
     pub plumbing: usize,
     /// Frames, leaf first, plumbing included.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<Arc<Frame>>,
 }
 
 /// All stacks.

@@ -72,7 +72,7 @@ pub(crate) fn frame(text: &str) -> Frame {
 }
 
 pub(crate) fn stack(lines: &[&str]) -> Stack {
-    Stack { frames: lines.iter().map(|line| frame(line)).collect() }
+    lines.iter().map(|line| frame(line)).collect()
 }
 
 /// The frames of the published yield stack, without event plumbing.

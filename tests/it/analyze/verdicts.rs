@@ -489,7 +489,7 @@ proptest! {
     #[test]
     fn every_evidence_gives_a_whole_report(sessions in prop::collection::vec(any_session(), 0..4)) {
         let slots: usize = sessions.iter().map(|s| s.pasted.len() + s.target.as_ref().map_or(0, |t| t.slots.len())).sum();
-        let nameless = |stack: &xestack::model::Stack| stack.frames.iter().any(xestack::model::Frame::is_ordinal);
+        let nameless = |stack: &xestack::model::Stack| stack.frames.iter().any(|frame| frame.is_ordinal());
         let wrong = sessions.iter().any(|s| {
             s.pasted.iter().any(|p| nameless(&p.stack)) || s.target.iter().flat_map(|t| &t.slots).any(|slot| nameless(&slot.stack))
         });
