@@ -111,8 +111,12 @@ impl Window {
         };
         if let Some(text) = table.text(0, "target_data") {
             evidence.target = target::parse_targets(text).into_iter().next();
-            let session = session.name().to_owned();
-            self.gathered.targets.push(RawTarget { session, symbolised: false, text: text.to_owned() });
+            self.gathered.targets.push(RawTarget {
+                session: session.name().to_owned(),
+                bucket: evidence.bucket.clone(),
+                symbolised: false,
+                text: text.to_owned(),
+            });
         }
         Ok(evidence)
     }

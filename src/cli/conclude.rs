@@ -63,7 +63,10 @@ pub(super) fn finish(captures: &[Concluded], output: &ReportOutput, printer: &Pr
 fn write_bundle(path: &Path, outcome: Outcome, report: &Report, printer: &Printer) -> Result<(), Failure> {
     let sessions = &outcome.evidence.sessions;
     let targets = outcome.targets.into_iter().map(|target| TargetMember {
-        session: sessions.iter().position(|session| session.name == target.session).unwrap_or(0),
+        session: sessions
+            .iter()
+            .position(|session| session.name == target.session && session.bucket == target.bucket)
+            .unwrap_or(0),
         symbolised: target.symbolised,
         bytes: target.text.into_bytes(),
     });
