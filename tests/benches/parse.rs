@@ -38,7 +38,7 @@ fn document(form: Form, bytes: usize) -> String {
     let frames: Vec<String> = (0..FRAMES).map(|index| frame(index, &mut random)).collect();
     let mut out = format!("<HistogramTarget truncated=\"0\" buckets=\"{STACKS}\">");
     for slot in 0..STACKS {
-        out.push_str(&format!("<Slot count=\"{}\"><value>", random.u32(1..100_000)));
+        out += &format!("<Slot count=\"{}\"><value>", random.u32(1..100_000));
         let end = bytes / STACKS * (slot + 1);
         if form == Form::CData {
             out.push_str("<![CDATA[");

@@ -4,6 +4,9 @@
     clippy::unwrap_used,
     clippy::string_slice,
     clippy::print_stderr,
+    clippy::disallowed_methods,
+    clippy::format_push_string,
+    clippy::duration_suboptimal_units,
     reason = "a test that fails is meant to panic and to say why"
 )]
 
