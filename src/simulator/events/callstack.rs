@@ -28,9 +28,11 @@ pub struct StackWriter<'a> {
 /// Names in the export tables of the engine's binaries, by ascending address and at even distances: sparse, as the real
 /// tables are, so that one name stands for many functions. Names follow published stacks without symbols; some speak of
 /// spinlocks and latches. `OrdinalNNN` is an export without a name.
-const EXPORTS: [(&str, &[&str]); 3] = [
+const EXPORTS: [(&str, &[&str]); 4] = [
     ("sqldk.dll", &["SOS_DispatcherBase::GetTrack", "SpinlockBase::Sleep", "Ordinal947", "SOS_OS::TriggerDump"]),
     ("sqlmin.dll", &["LatchBase::Suspend", "Ordinal1206", "BPool::Discard", "SpinlockBase::Backoff"]),
+    // Where one binary holds the whole engine.
+    ("sqlservr.exe", &["LatchBase::Suspend", "Ordinal947", "BPool::Discard", "SpinlockBase::Backoff"]),
     ("sqllang.dll", &["Ordinal318", "LatchBase::AcquireInternal", "CRiLeaf::FIdentifiersOnly"]),
 ];
 
