@@ -62,7 +62,7 @@ fn a_connection_that_cannot_be_made_says_how_it_can() {
     let (missing, other) = (file("missing.pem"), file("other.pem"));
 
     let with_tls = Server::start(&["--tls-cert-out", &certificate]);
-    let without_tls = Server::start(&["--no-tls"]);
+    let without_tls = Server::start(&["--tls", "off"]);
     for (server, arguments, code, needles) in [
         (&with_tls, &[][..], 3, &["certificate", "--ca FILE"][..]),
         (&with_tls, &["--ca", &certificate, "-F", "elsewhere"], 3, &["elsewhere", "-F"]),
