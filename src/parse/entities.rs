@@ -40,7 +40,8 @@ pub(super) fn decode_into(text: &str, out: &mut String, replaced: &mut Replaced)
 
 /// Decodes escaped markup in text that holds any (`&lt;`, `&gt;`); other text is left alone.
 pub(super) fn decode_markup(text: &str) -> Cow<'_, str> {
-    if text.contains("&lt;") || text.contains("&gt;") {
+    let escapes = memchr(b'&', text.as_bytes()).is_some();
+    if escapes && (text.contains("&lt;") || text.contains("&gt;")) {
         Cow::Owned(decode(text, &mut Replaced::default()))
     } else {
         Cow::Borrowed(text)

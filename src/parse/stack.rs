@@ -19,7 +19,7 @@ use super::{
     },
 };
 use crate::model::{CountedStack, Stack};
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
 
 /// How numbers without a mark are to be read in a text.
@@ -106,9 +106,13 @@ fn has_hex_number(text: &str) -> bool {
 
 /// What stands between line feeds.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let ends = memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
-    let starts = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-    [0].into_iter().chain(starts).zip(ends).map(|(start, end)| text.get(start..end).unwrap_or_default())
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let Some(at) = memchr(b'\n', text.as_bytes()) else { return Some(text) };
+        rest = text.get(at + 1..);
+        text.get(..at)
+    })
 }
 
 struct Building<'r> {

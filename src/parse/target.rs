@@ -37,7 +37,8 @@ pub fn parse_targets(text: &str) -> Vec<Target> {
 pub(super) fn documents(text: &str) -> Documents<'_> {
     let mut found = Documents { targets: Vec::new(), outside: Vec::new() };
     let mut at = 0;
-    let last_comment = if text.contains("<!--") { text.rfind("-->").unwrap_or(0) } else { 0 };
+    let comments = memmem::find(text.as_bytes(), b"<!--").is_some();
+    let last_comment = if comments { text.rfind("-->").unwrap_or(0) } else { 0 };
     while let Some(root) = next_root(text, at, last_comment) {
         let before = text.get(at..root.start).unwrap_or_default();
         let limit = root_after(text, root.name_end).map_or(text.len(), |next| next.start);

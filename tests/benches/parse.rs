@@ -9,6 +9,7 @@
 
 use criterion::{Criterion, Throughput};
 use quick_xml::{Reader, escape::unescape, events::Event};
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ fn document(form: Form, bytes: usize) -> String {
     let frames: Vec<String> = (0..FRAMES).map(|index| frame(index, &mut random)).collect();
     let mut out = format!("<HistogramTarget truncated=\"0\" buckets=\"{STACKS}\">");
     for slot in 0..STACKS {
-        out += &format!("<Slot count=\"{}\"><value>", random.u32(1..100_000));
+        write!(out, "<Slot count=\"{}\"><value>", random.u32(1..100_000)).unwrap();
         let end = bytes / STACKS * (slot + 1);
         if form == Form::CData {
             out.push_str("<![CDATA[");
@@ -134,10 +135,15 @@ fn kept(name: &str, figure: f64, most: bool, bound: f64, unit: &str) -> bool {
 }
 
 fn ratios(escaped: &str, cdata: &str) -> bool {
-    let best = |work: &dyn Fn() -> usize| (0..ROUNDS).map(|_| timed(work)).min().unwrap().as_secs_f64();
-    let bare = best(&|| bare_loop(escaped));
-    let in_escaped = best(&|| read(escaped));
-    let in_cdata = best(&|| read(cdata));
+    // Side by side: what else the machine does meets all three.
+    let works: [&dyn Fn() -> usize; 3] = [&|| bare_loop(escaped), &|| read(escaped), &|| read(cdata)];
+    let mut best = [Duration::MAX; 3];
+    for _ in 0..ROUNDS {
+        for (best, work) in best.iter_mut().zip(works) {
+            *best = timed(work).min(*best);
+        }
+    }
+    let [bare, in_escaped, in_cdata] = best.map(|time| time.as_secs_f64());
     let mib = |bytes: usize, seconds: f64| bytes as f64 / MEBIBYTE / seconds;
     println!("bare loop {:.0} MiB/s, escaped {:.0} MiB/s", mib(escaped.len(), bare), mib(escaped.len(), in_escaped));
     let mut all = kept("escaped text, time by the bare loop's", in_escaped / bare, true, 3.0, "times");

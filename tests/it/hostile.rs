@@ -1,7 +1,10 @@
 //! Files that are no evidence, or made to do harm, given to `analyze`: exit 0, 5 or 7, never a panic, never a hang.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use super::cli::xestack;
 use fastrand::Rng;
+use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -46,7 +49,7 @@ fn entity_bomb() -> String {
     let mut text = "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY e0 \"0123456789\">".to_owned();
     for level in 1..12 {
         let inside = format!("&e{};", level - 1).repeat(10);
-        text.push_str(&format!("<!ENTITY e{level} \"{inside}\">"));
+        write!(text, "<!ENTITY e{level} \"{inside}\">").unwrap();
     }
     text.push_str("]><HistogramTarget buckets=\"8\"><Slot count=\"1\"><value>&e11;</value></Slot></HistogramTarget>");
     text

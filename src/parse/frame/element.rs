@@ -5,6 +5,7 @@ use crate::{
     model::{Frame, PdbIdentity},
     parse::markup,
 };
+use memchr::memmem;
 
 const OPEN: &str = "<frame";
 
@@ -17,10 +18,7 @@ pub(in crate::parse) fn starts(text: &str, at: usize) -> bool {
 /// Where the next `<frame` element starts, and its length; an element that is not closed ends before the next tag, or
 /// with the text.
 pub(in crate::parse) fn next(text: &str) -> Option<(usize, usize)> {
-    if !text.contains(OPEN) {
-        return None;
-    }
-    let (start, _) = text.match_indices(OPEN).find(|&(at, _)| starts(text, at))?;
+    let start = memmem::find_iter(text.as_bytes(), OPEN).find(|&at| starts(text, at))?;
     let inside = text.get(start + OPEN.len()..)?;
     let mut quote = None;
     for (at, c) in inside.char_indices() {
