@@ -109,7 +109,8 @@ pub(super) async fn plan(
     let statements = Statements::new(sessions, version);
     check_rights(server, &statements, version, options).await?;
     let capabilities = capabilities(server, &statements).await?;
-    let (callstack_action, target) = choose_objects(&capabilities, scenario)?;
+    let forced_flags = options.trace_flags.enable && options.trace_flags.force;
+    let (callstack_action, target) = choose_objects(&capabilities, scenario, forced_flags)?;
     let mut problems = Vec::new();
     let wait_type_key = wait_type_key(server, &statements, scenario, &mut problems).await?;
     let flags = flag_states(server, &statements, version, &mut problems).await?;
@@ -194,8 +195,11 @@ async fn check_rights(
                 ("drop_any_event_session", "DROP ANY EVENT SESSION"),
             ];
             missing.extend(parts.iter().filter(|(name, _)| !has(name)).map(|(_, right)| *right));
-        } else {
+        } else if version >= ServerVersion::V2012 {
             missing.push("ALTER ANY EVENT SESSION");
+        } else if !has("control_server") && !has("sysadmin") {
+            // ALTER ANY EVENT SESSION came with 2012.
+            missing.push("CONTROL SERVER");
         }
     }
     if !missing.is_empty() {
@@ -227,6 +231,7 @@ async fn capabilities(server: &mut Server, statements: &Statements<'_>) -> Resul
 fn choose_objects(
     capabilities: &Capabilities,
     scenario: &Scenario,
+    forced_flags: bool,
 ) -> Result<(&'static str, &'static str), CaptureError> {
     let missing = |what: &str| {
         CaptureError::refused(Refusal::Version, format!("{what} does not exist on this build of the server"), None)
@@ -235,7 +240,9 @@ fn choose_objects(
     if !capabilities.has("event", event) {
         return Err(missing(&format!("the event {}", scenario.session.event)));
     }
-    let action = ["callstack_rva", "callstack"].into_iter().find(|name| capabilities.has("action", name));
+    // The server symbolises only `callstack`, so flags that are insisted on need it.
+    let actions = if forced_flags { ["callstack", "callstack_rva"] } else { ["callstack_rva", "callstack"] };
+    let action = actions.into_iter().find(|name| capabilities.has("action", name));
     let target = ["histogram", "asynchronous_bucketizer"].into_iter().find(|name| capabilities.has("target", name));
     Ok((action.ok_or_else(|| missing("a call-stack action"))?, target.ok_or_else(|| missing("a histogram target"))?))
 }

@@ -63,9 +63,10 @@ pub fn dry_run(sessions: &Sessions, options: &DryRun) -> Result<Vec<DryStatement
         return Err(DryRunError::Version { scenario: options.scenario.clone(), version: options.version });
     }
     let statements = Statements::new(sessions, options.version);
-    let uses_rva = options.version >= ServerVersion::V2022;
+    // The server symbolises only `callstack`, so flags that are insisted on need it.
+    let uses_rva = options.version >= ServerVersion::V2022 && !(options.trace_flags && options.force_flags);
     let all_flags = symbol_trace_flags(options.version);
-    let uses_flags = options.trace_flags && !all_flags.is_empty() && (!uses_rva || options.force_flags);
+    let uses_flags = options.trace_flags && !all_flags.is_empty() && !uses_rva;
     let flag_text: Vec<String> = all_flags.iter().map(ToString::to_string).collect();
     let flags = if uses_flags { flag_text.join(".") } else { "-".to_owned() };
     let name = NAME.replace("{scenario}", &scenario.name).replace("{flags}", &flags);

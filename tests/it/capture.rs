@@ -196,6 +196,36 @@ async fn the_published_case_is_reproduced_whatever_the_version_seed_and_length()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_version_gives_the_verdict_its_call_stacks_allow() {
+    let all = [
+        ServerVersion::V2008R2,
+        ServerVersion::V2012,
+        ServerVersion::V2014,
+        ServerVersion::V2016,
+        ServerVersion::V2017,
+        ServerVersion::V2019,
+        ServerVersion::V2022,
+        ServerVersion::V2025,
+    ];
+    for version in all {
+        let names_pdbs = version >= ServerVersion::V2022;
+        for (enable, force, wanted) in
+            [(true, names_pdbs, VerdictKind::CpuBoundYields), (false, false, VerdictKind::Inconclusive)]
+        {
+            let mut lab = Lab::new(version, NOTHING).await;
+            lab.options.trace_flags = TraceFlagOptions { enable, force, ..TraceFlagOptions::default() };
+            let (outcome, report) = lab.report().await;
+            let context = format!("{version}, flags {enable}: {:?} {:?}", report.verdict, report.capture.problems);
+            assert_eq!(report.verdict.kind, wanted, "{context}");
+            assert_eq!(report.stacks.unresolved_events == 0, enable, "{context}");
+            assert_eq!(report.stacks.total_events, 20_647, "{context}");
+            assert!(outcome.left_behind.is_empty(), "{context}");
+            assert_eq!(lab.left().await, (vec![], vec![]), "{context}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_names_the_answer_is_inconclusive_and_says_what_decides() {
     for (version, flags, hint) in
         [(ServerVersion::V2022, false, "PDB"), (ServerVersion::V2017, false, "--enable-trace-flags")]

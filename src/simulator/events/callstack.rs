@@ -2,7 +2,7 @@
 
 use crate::simulator::events::xml;
 use crate::simulator::seeded;
-use crate::simulator::versions::{RawStackForm, VersionData};
+use crate::simulator::versions::{RawStackForm, SymbolForm, VersionData};
 use crate::simulator::workload::stacks::{Frame, StackTable};
 
 /// What symbols are at hand when a stack is written.
@@ -43,13 +43,20 @@ impl<'a> StackWriter<'a> {
 
     fn frame(self, frame: &Frame, symbols: Symbols) -> String {
         match (symbols, self.version.raw_stack) {
-            (Symbols::Public, _) => format!("{}!{}+0x{:x}", frame.module, frame.function, frame.offset),
+            (Symbols::Public, _) => self.named(frame.module, &frame.function, frame.offset),
             (Symbols::ExportsOnly, _) => {
-                let ordinal = frame.rva / BYTES_PER_EXPORT + 100;
-                format!("{}!Ordinal{ordinal}+0x{:x}", frame.module, frame.rva % BYTES_PER_EXPORT)
+                let export = format!("Ordinal{}", frame.rva / BYTES_PER_EXPORT + 100);
+                self.named(frame.module, &export, frame.rva % BYTES_PER_EXPORT)
             }
             (Symbols::None, RawStackForm::Address) => format!("0x{:016X}", frame.address),
             (Symbols::None, RawStackForm::ModuleOffset) => format!("{}+0x{:016X}", frame.module, frame.rva),
+        }
+    }
+
+    fn named(self, module: &str, symbol: &str, offset: u32) -> String {
+        match self.version.symbol_form {
+            SymbolForm::Function => format!("{symbol}+{offset:x} [ @ 0+0x0"),
+            SymbolForm::Module => format!("{module}!{symbol}+0x{offset:x}"),
         }
     }
 

@@ -104,9 +104,14 @@ impl Definition {
     }
 
     /// DROP EVENT and DROP TARGET.
-    pub fn remove(&mut self, events: &[ObjectName], targets: &[ObjectName]) -> Result<(), Message> {
+    pub fn remove(
+        &mut self,
+        events: &[ObjectName],
+        targets: &[ObjectName],
+        version: &VersionData,
+    ) -> Result<(), Message> {
         for name in events {
-            let found = catalogue::event(&name.package, &name.name)
+            let found = catalogue::event(version, &name.package, &name.name)
                 .ok_or_else(|| errors::unknown_object("event", &name.to_string()))?;
             let before = self.events.len();
             self.events.retain(|event| event.object != found);
@@ -115,7 +120,7 @@ impl Definition {
             }
         }
         for name in targets {
-            let found = catalogue::target(&name.package, &name.name)
+            let found = catalogue::target(version, &name.package, &name.name)
                 .ok_or_else(|| errors::unknown_object("target", &name.to_string()))?;
             let before = self.targets.len();
             self.targets.retain(|target| target.object != found);
@@ -133,7 +138,7 @@ impl Definition {
 
     fn bind_event(&mut self, clause: &EventClause, version: &VersionData) -> Result<BoundEvent, Message> {
         let name = clause.name.to_string();
-        let object = catalogue::event(&clause.name.package, &clause.name.name)
+        let object = catalogue::event(version, &clause.name.package, &clause.name.name)
             .ok_or_else(|| errors::unknown_object("event", &name))?;
         if object.no_block && self.options.retention == Retention::NoEventLoss {
             return Err(errors::no_event_loss(&name));
@@ -150,7 +155,7 @@ impl Definition {
         }
         let mut actions: Vec<&'static ActionObject> = Vec::new();
         for action in &clause.actions {
-            let found = catalogue::action_named(version, &action.package, &action.name)
+            let found = catalogue::action(version, &action.package, &action.name)
                 .ok_or_else(|| errors::unknown_object("action", &action.to_string()))?;
             if actions.contains(&found) {
                 return Err(errors::specified_twice("action", &action.to_string()));
@@ -164,7 +169,7 @@ impl Definition {
 
     fn bind_target(&mut self, clause: &TargetClause, version: &VersionData) -> Result<BoundTarget, Message> {
         let name = clause.name.to_string();
-        let object = catalogue::target(&clause.name.package, &clause.name.name)
+        let object = catalogue::target(version, &clause.name.package, &clause.name.name)
             .ok_or_else(|| errors::unknown_object("target", &name))?;
         let mut settings: Vec<(&'static str, Literal)> = Vec::new();
         for (setting, value) in &clause.settings {
@@ -246,7 +251,8 @@ impl BoundTarget {
         let event = match &filtering {
             None => None,
             Some(full_name) => {
-                let found = full_name.split_once('.').and_then(|(package, event)| catalogue::event(package, event));
+                let found =
+                    full_name.split_once('.').and_then(|(package, event)| catalogue::event(version, package, event));
                 if found.is_none() {
                     return invalid("filtering_event_name", "The event could not be found.");
                 }
@@ -261,7 +267,7 @@ impl BoundTarget {
             },
             Source::Action(action) => {
                 let found =
-                    action.split_once('.').and_then(|(package, name)| catalogue::action_named(version, package, name));
+                    action.split_once('.').and_then(|(package, name)| catalogue::action(version, package, name));
                 if found.is_some() { Ok(()) } else { invalid("source", "The action could not be found.") }
             }
         }

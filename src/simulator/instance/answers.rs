@@ -15,8 +15,7 @@ use crate::simulator::views;
 impl Instance {
     fn may_run(&self, session: &SessionContext, statement: &Statement) -> bool {
         let rights = self.rights(&session.login);
-        let coarse = "ALTER ANY EVENT SESSION";
-        let may = |fine: &str| rights.has_or_coarser(fine, coarse);
+        let may = |fine: &str| rights.may_on_event_sessions(fine);
         match statement {
             Statement::Create { .. } => may("CREATE ANY EVENT SESSION"),
             Statement::Drop { .. } => may("DROP ANY EVENT SESSION"),
@@ -81,7 +80,7 @@ impl Host for Instance {
     }
 
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
-        let parsed = statement::parse(statement).map_err(|message| vec![message])?;
+        let parsed = statement::parse(statement, self.version.version).map_err(|message| vec![message])?;
         if let Some(error) = self.switches.statement_error(parsed.fault_name()) {
             return Err(vec![error]);
         }

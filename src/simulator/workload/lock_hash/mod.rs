@@ -119,8 +119,7 @@ mod tests {
 
     #[test]
     fn stacks_are_deeper_than_what_is_shown() {
-        for version in [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022] {
-            let version = VersionData::of(version).unwrap();
+        for version in VersionData::all() {
             let truth = truth(version, 1);
             for kind in &truth.kinds {
                 let frames = truth.stacks.get(kind.stack);
