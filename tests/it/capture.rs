@@ -331,6 +331,24 @@ async fn a_missing_right_is_refused_before_anything_is_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn before_2012_control_server_is_the_right_that_counts() {
+    let faults = |faults: &'static [&'static str]| {
+        move |launch: &mut LaunchOptions| launch.faults.extend(faults.iter().map(|fault| (*fault).to_owned()))
+    };
+    let mut lab = Lab::new(ServerVersion::V2008R2, faults(&["deny=sysadmin"])).await;
+    lab.options.trace_flags.enable = false;
+    lab.capture().await.unwrap();
+    lab.assert_as_before("not a sysadmin").await;
+    let mut lab = Lab::new(ServerVersion::V2008R2, faults(&["deny=sysadmin", "deny=CONTROL SERVER"])).await;
+    lab.options.trace_flags.enable = false;
+    let error = lab.capture().await.unwrap_err();
+    let CaptureError::Refused { reason: Refusal::Permission, hint: Some(hint), .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(hint.contains("GRANT CONTROL SERVER TO [login]") && !hint.contains("EVENT SESSION"), "{hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn trace_flags_are_refused_where_they_are_not_needed() {
     let lab = Lab::new(ServerVersion::V2022, NOTHING).await;
     let error = lab.capture().await.unwrap_err();

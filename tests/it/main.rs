@@ -11,4 +11,5 @@ mod report;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;
+mod statements;
 mod store;
