@@ -10,6 +10,7 @@ use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::server::{Server, ServerOptions, TlsMode, start};
 use crate::simulator::sql::SqlSession;
+use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::hooks::Hooks;
 use crate::simulator::workload::UnknownWorkload;
 use crate::simulator::workload::pace::Pace;
@@ -138,7 +139,9 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         },
         options.clock,
     )?;
+    let attention = if instance.switches().attention_apart { AttentionReply::Apart } else { AttentionReply::default() };
     let server_options = ServerOptions {
+        attention,
         tls: if options.tls { TlsMode::On } else { TlsMode::Off },
         hooks: options.hooks,
         ..ServerOptions::new(options.listen)

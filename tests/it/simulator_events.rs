@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod errors;
+mod fidelity;
 mod life_cycle;
 mod targets;
 mod trace_flags;

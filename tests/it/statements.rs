@@ -98,6 +98,32 @@ async fn every_statement_of_a_dry_run_succeeds_on_its_version() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_is_known_from_its_version_on() {
+    const BEGINNINGS: [(&str, ServerVersion); 10] = [
+        ("SELECT IIF(1 = 1, 1, 2) AS x", ServerVersion::V2012),
+        ("SELECT CONCAT('a', 1) AS x", ServerVersion::V2012),
+        ("SELECT TRY_CAST('a' AS int) AS x", ServerVersion::V2012),
+        ("SELECT TRY_CONVERT(int, 'a') AS x", ServerVersion::V2012),
+        ("SELECT name FROM sys.databases ORDER BY name OFFSET 1 ROWS FETCH NEXT 1 ROWS ONLY", ServerVersion::V2012),
+        ("BEGIN TRY SELECT 1 / 0 AS x END TRY BEGIN CATCH IF 1 = 2 THROW; END CATCH", ServerVersion::V2012),
+        ("SELECT DATEDIFF_BIG(second, '19700101', '20260101') AS x", ServerVersion::V2016),
+        ("SELECT TRIM(' a ') AS x", ServerVersion::V2017),
+        ("SELECT CONCAT_WS(',', 'a', 'b') AS x", ServerVersion::V2017),
+        ("SELECT STRING_AGG(name, ',') AS x FROM sys.databases", ServerVersion::V2017),
+    ];
+    for version in VERSIONS {
+        let simulator = launch::launch(LaunchOptions { version, ..LaunchOptions::default() }).await.unwrap();
+        let mut connection = connect(&simulator).await;
+        for (sql, since) in BEGINNINGS {
+            let answer = connection.run(sql, LIMIT).await;
+            assert_eq!(answer.is_ok(), version >= since, "{version} {sql}: {answer:?}");
+        }
+        connection.close().await;
+        simulator.stop().await;
+    }
+}
+
 /// The other way round: texts of one version are refused by another, so that the test above can fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_of_another_version_is_refused() {

@@ -52,14 +52,13 @@ pub(in crate::cli) async fn run(
         observer: printer.observer(),
         interrupt: interrupt.clone(),
     };
-    let enable = uses_trace_flags(&arguments, printer);
     let options = CaptureOptions {
         scenario: arguments.scenario.clone(),
         window: arguments.window,
         slots: None,
         max_events: None,
         max_events_per_second: None,
-        trace_flags: TraceFlagOptions { enable, ..TraceFlagOptions::default() },
+        trace_flags: trace_flags(&arguments, printer),
         state_dir: state.path.clone(),
     };
     let result = Box::pin(agent::capture(&surroundings, &options)).await;
@@ -90,16 +89,18 @@ pub(in crate::cli) async fn run(
     exit
 }
 
-/// Flags are opted in by default in a demo, but never needed where `callstack_rva` exists, and refused there.
-fn uses_trace_flags(arguments: &DemoArguments, printer: &Printer) -> bool {
-    if arguments.no_trace_flags {
-        return false;
+/// Flags are opted in by default in a demo. Where `callstack_rva` exists they are not needed and so refused; to show names
+/// a demo insists on them, and says so.
+fn trace_flags(arguments: &DemoArguments, printer: &Printer) -> TraceFlagOptions {
+    let enable = !arguments.no_trace_flags;
+    let force = enable && arguments.server_version >= ServerVersion::V2022;
+    if force {
+        printer.note(
+            "trace flags are forced, so that this demo shows names: a real server of this version needs none, because \
+             callstack_rva names every frame's PDB (--no-trace-flags shows that)",
+        );
     }
-    let needed = arguments.server_version < ServerVersion::V2022;
-    if !needed {
-        printer.note("trace flags are not used: this version names every frame's PDB by itself (callstack_rva)");
-    }
-    needed
+    TraceFlagOptions { enable, force, ..TraceFlagOptions::default() }
 }
 
 fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {

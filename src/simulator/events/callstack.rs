@@ -1,6 +1,7 @@
 //! Owns how a call stack is written: raw, with symbols, with nearest exports, as `<frame>` elements.
 
 use crate::simulator::events::xml;
+use crate::simulator::faults::Switches;
 use crate::simulator::seeded;
 use crate::simulator::versions::{RawStackForm, SymbolForm, VersionData};
 use crate::simulator::workload::stacks::{Frame, StackTable};
@@ -23,16 +24,30 @@ pub struct StackWriter<'a> {
     pub version: &'static VersionData,
     /// The stacks.
     pub stacks: &'a StackTable,
+    depth: usize,
+    raw: RawStackForm,
+    with_addresses: bool,
 }
 
 /// Functions an ordinal of the simulated export tables covers. The real tables are sparse too.
 const BYTES_PER_EXPORT: u32 = 0x1_0000;
 
 impl<'a> StackWriter<'a> {
+    /// In the version's form, but for what the faults change.
+    pub fn new(version: &'static VersionData, stacks: &'a StackTable, switches: &Switches) -> Self {
+        Self {
+            version,
+            stacks,
+            depth: switches.stack_depth.unwrap_or(version.stack_depth),
+            raw: switches.raw_stack.unwrap_or(version.raw_stack),
+            with_addresses: switches.frame_addresses_shown,
+        }
+    }
+
     /// What an event carries of a stack: its leaf end, as deep as the version goes.
     pub fn frames(self, stack: usize) -> &'a [Frame] {
         let frames = self.stacks.get(stack);
-        frames.get(..self.version.stack_depth).unwrap_or(frames)
+        frames.get(..self.depth).unwrap_or(frames)
     }
 
     /// The value of `package0.callstack`, one frame a line.
@@ -42,7 +57,7 @@ impl<'a> StackWriter<'a> {
     }
 
     fn frame(self, frame: &Frame, symbols: Symbols) -> String {
-        match (symbols, self.version.raw_stack) {
+        match (symbols, self.raw) {
             (Symbols::Public, _) => self.named(frame.module, &frame.function, frame.offset),
             (Symbols::ExportsOnly, _) => {
                 let export = format!("Ordinal{}", frame.rva / BYTES_PER_EXPORT + 100);
@@ -60,8 +75,8 @@ impl<'a> StackWriter<'a> {
         }
     }
 
-    /// The value of `package0.callstack_rva`: elements without addresses, so that equal stacks stay equal after a
-    /// restart.
+    /// The value of `package0.callstack_rva`: elements without addresses in published histograms, with addresses in
+    /// published events.
     pub fn callstack_rva(self, stack: usize) -> String {
         let mut text = String::new();
         for (id, frame) in self.frames(stack).iter().enumerate() {
@@ -69,10 +84,12 @@ impl<'a> StackWriter<'a> {
             let stem = module.file.rsplit_once('.').map_or(module.file, |(stem, _)| stem);
             let (pdb, age, guid) = (module.pdb, module.pdb_age, seeded::guid_text(module.pdb_guid));
             let rva = frame.rva;
+            let address =
+                if self.with_addresses { format!(" address=\"0x{:X}\"", frame.address) } else { String::new() };
             xml::push(
                 &mut text,
                 format_args!(
-                    "<frame id=\"{id:02}\" pdb=\"{pdb}\" age=\"{age}\" guid=\"{guid}\" module=\"{stem}\" rva=\"0x{rva:X}\" />"
+                    "<frame id=\"{id:02}\"{address} pdb=\"{pdb}\" age=\"{age}\" guid=\"{guid}\" module=\"{stem}\" rva=\"0x{rva:X}\" />"
                 ),
             );
         }

@@ -1,8 +1,8 @@
 //! Owns the histogram target: slots, their limit, the document.
 
 use crate::model::ServerVersion;
-use crate::simulator::events::callstack::{StackWriter, Symbols};
-use crate::simulator::events::xml::{self, escape};
+use crate::simulator::events::targets::Reader;
+use crate::simulator::events::xml;
 use crate::simulator::seeded;
 use std::collections::HashMap;
 
@@ -99,7 +99,8 @@ impl Histogram {
     }
 
     /// The document, slots by descending count.
-    pub fn document(&self, writer: StackWriter<'_>, symbols: Symbols) -> String {
+    pub fn document(&self, reader: Reader<'_>) -> String {
+        let Reader { writer, symbols, .. } = reader;
         let mut slots: Vec<&(SlotKey, u64)> = self.slots.iter().collect();
         slots.sort_by(|(left, more), (right, less)| less.cmp(more).then_with(|| left.cmp(right)));
         let form = DocumentForm::of(writer.version.version);
@@ -107,9 +108,9 @@ impl Histogram {
         for (key, count) in slots {
             let value = match key {
                 SlotKey::Number(number) => number.to_string(),
-                SlotKey::Text(value) => escape(value),
-                SlotKey::Stack(stack) => escape(&writer.callstack(*stack, symbols)),
-                SlotKey::StackRva(stack) => format!("<![CDATA[{}]]>", writer.callstack_rva(*stack)),
+                SlotKey::Text(value) => reader.slot_text(value),
+                SlotKey::Stack(stack) => reader.slot_text(&writer.callstack(*stack, symbols)),
+                SlotKey::StackRva(stack) => reader.frames_text(&writer.callstack_rva(*stack)),
             };
             let cut = form.cut_attribute;
             xml::push(&mut text, format_args!("<Slot count=\"{count}\"{cut}><value>{value}</value></Slot>"));

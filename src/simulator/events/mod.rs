@@ -17,8 +17,9 @@ pub mod xml;
 use crate::model::ServerVersion;
 use crate::simulator::events::options::OptionSetting;
 use crate::simulator::events::running::{RunningSession, World};
-use crate::simulator::events::session::Definition;
+use crate::simulator::events::session::{Definition, Rules};
 use crate::simulator::events::statement::{Change, Statement};
+use crate::simulator::faults::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::sql::tokenizer::tokenize;
 use crate::simulator::versions::{VersionData, VersionRange};
@@ -99,7 +100,7 @@ impl Engine {
             // The texts are ours; a test holds that both sessions run.
             if let Ok(create @ Statement::Create { .. }) =
                 tokenize(ddl).and_then(|tokens| statement::parse(&tokens, of))
-                && engine.execute(&create, version, world, false).is_ok()
+                && engine.execute(&create, version, world, &Switches::default()).is_ok()
                 && let Some(definition) = engine.definitions.last()
             {
                 let name = definition.name.clone();
@@ -137,14 +138,15 @@ impl Engine {
         statement: &Statement,
         version: &VersionData,
         world: &World<'_>,
-        refuse_dropping_last_event: bool,
+        switches: &Switches,
     ) -> Result<Effect, Message> {
         match statement {
             Statement::Create { name, events, targets, options } => {
                 if self.definitions.iter().any(|known| same_name(&known.name, name)) {
                     return Err(errors::session_exists(name));
                 }
-                let made = Definition::create(self.last_id + 1, name, events, targets, options, version)?;
+                let made =
+                    Definition::create(self.last_id + 1, name, events, targets, options, Rules { version, switches })?;
                 self.last_id += 1;
                 self.definitions.push(made);
                 Ok(Effect::Nothing)
@@ -155,7 +157,7 @@ impl Engine {
                 self.running.retain(|session| !same_name(&session.name, name));
                 Ok(Effect::Nothing)
             }
-            Statement::Alter { name, change } => self.alter(name, change, version, world, refuse_dropping_last_event),
+            Statement::Alter { name, change } => self.alter(name, change, version, world, switches),
         }
     }
 
@@ -165,7 +167,7 @@ impl Engine {
         change: &Change,
         version: &VersionData,
         world: &World<'_>,
-        refuse_dropping_last_event: bool,
+        switches: &Switches,
     ) -> Result<Effect, Message> {
         let at = self.position("alter", name)?;
         let mut changed = match self.definitions.get(at) {
@@ -177,13 +179,14 @@ impl Engine {
             Change::Start => return self.start(name, world).map(|()| Effect::Started),
             Change::Stop => return self.stop(name).map(|()| Effect::Nothing),
             Change::Add { events, targets, options } => {
-                changed.add(events, targets, version)?;
+                changed.add(events, targets, Rules { version, switches })?;
                 options
             }
             Change::Drop { events, targets, options } => {
                 changed.remove(events, targets, version)?;
-                if let Some(last) =
-                    events.first().filter(|_| is_running && refuse_dropping_last_event && changed.events.is_empty())
+                if let Some(last) = events
+                    .first()
+                    .filter(|_| is_running && switches.drop_last_event_refused && changed.events.is_empty())
                 {
                     return Err(errors::last_event(&last.to_string()));
                 }

@@ -7,9 +7,19 @@ use crate::simulator::events::histogram::{DEFAULT_SLOTS, MAX_SLOTS, Source};
 use crate::simulator::events::options::{OptionSetting, Options, Retention};
 use crate::simulator::events::predicate::Predicate;
 use crate::simulator::events::statement::{EventClause, ObjectName, TargetClause};
+use crate::simulator::faults::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::versions::VersionData;
 use std::sync::Arc;
+
+/// What names and combinations are accepted by.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The version.
+    pub version: &'a VersionData,
+    /// The faults.
+    pub switches: &'a Switches,
+}
 
 /// An event of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +39,8 @@ pub struct BoundTarget {
     pub id: i32,
     /// Which.
     pub object: &'static TargetObject,
+    /// The name it was asked for under, one of the object's.
+    pub given_name: &'static str,
     /// Its parameters as given.
     pub settings: Vec<(&'static str, Literal)>,
 }
@@ -53,7 +65,7 @@ impl Definition {
         events: &[EventClause],
         targets: &[TargetClause],
         options: &[OptionSetting],
-        version: &VersionData,
+        rules: Rules<'_>,
     ) -> Result<Self, Message> {
         let mut definition = Self {
             id,
@@ -63,20 +75,15 @@ impl Definition {
             options: Options::default().with(options)?,
             last_object: 0,
         };
-        definition.add(events, targets, version)?;
+        definition.add(events, targets, rules)?;
         Ok(definition)
     }
 
     /// ADD EVENT and ADD TARGET.
-    pub fn add(
-        &mut self,
-        events: &[EventClause],
-        targets: &[TargetClause],
-        version: &VersionData,
-    ) -> Result<(), Message> {
+    pub fn add(&mut self, events: &[EventClause], targets: &[TargetClause], rules: Rules<'_>) -> Result<(), Message> {
         let before = (self.events.len(), self.targets.len());
         for clause in events {
-            let event = self.bind_event(clause, version)?;
+            let event = self.bind_event(clause, rules)?;
             if let Some(at) = self.events.iter().position(|known| known.object == event.object) {
                 let name = event.object.full_name();
                 return Err(if at < before.0 {
@@ -88,7 +95,7 @@ impl Definition {
             self.events.push(Arc::new(event));
         }
         for clause in targets {
-            let target = self.bind_target(clause, version)?;
+            let target = self.bind_target(clause, rules.version)?;
             // Old and new names of the bucketizers are one target. Assumed: a second one is refused like any other.
             if let Some(at) = self.targets.iter().position(|known| known.object == target.object) {
                 let name = clause.name.to_string();
@@ -136,11 +143,13 @@ impl Definition {
         self.last_object
     }
 
-    fn bind_event(&mut self, clause: &EventClause, version: &VersionData) -> Result<BoundEvent, Message> {
+    fn bind_event(&mut self, clause: &EventClause, rules: Rules<'_>) -> Result<BoundEvent, Message> {
+        let version = rules.version;
         let name = clause.name.to_string();
         let object = catalogue::event(version, &clause.name.package, &clause.name.name)
             .ok_or_else(|| errors::unknown_object("event", &name))?;
-        if object.no_block && self.options.retention == Retention::NoEventLoss {
+        let may_lose_none = rules.switches.no_event_loss_allowed;
+        if object.no_block && self.options.retention == Retention::NoEventLoss && !may_lose_none {
             return Err(errors::no_event_loss(&name));
         }
         let mut seen: Vec<&str> = Vec::new();
@@ -185,7 +194,9 @@ impl Definition {
         if object.parameters.iter().any(|(parameter, _, mandatory)| *mandatory && missing(parameter)) {
             return Err(errors::mandatory_missing("target", &name));
         }
-        let target = BoundTarget { id: self.next_id(), object, settings };
+        let given_name = object.aliases.iter().copied().find(|alias| alias.eq_ignore_ascii_case(&clause.name.name));
+        let target =
+            BoundTarget { id: self.next_id(), object, given_name: given_name.unwrap_or(object.name), settings };
         if object.kind == TargetKind::Histogram {
             target.check_histogram(&name, version)?;
         }
@@ -206,6 +217,11 @@ fn check_type(kind: &str, name: &str, attribute: &str, type_name: &str, value: &
 }
 
 impl BoundTarget {
+    /// The name that views show.
+    pub fn shown_name(&self, switches: &Switches) -> &'static str {
+        if switches.target_name_given { self.given_name } else { self.object.name }
+    }
+
     /// A parameter that is a number.
     pub fn number(&self, parameter: &str) -> Option<u64> {
         self.settings.iter().find(|(name, _)| *name == parameter).and_then(|(_, value)| match value {

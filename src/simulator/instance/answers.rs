@@ -35,6 +35,14 @@ impl Instance {
             },
         }
     }
+
+    fn refusal(&self, statement: &Statement) -> Message {
+        match statement {
+            Statement::Alter { name, .. } if self.switches.refusal_hides => errors::session_missing("alter", name),
+            Statement::Drop { name } if self.switches.refusal_hides => errors::session_missing("drop", name),
+            _ => errors::no_permission(),
+        }
+    }
 }
 
 impl Host for Instance {
@@ -85,13 +93,12 @@ impl Host for Instance {
             return Err(vec![error]);
         }
         if !self.may_run(session, &parsed) {
-            return Err(vec![errors::no_permission()]);
+            return Err(vec![self.refusal(&parsed)]);
         }
         let mut state = self.lock();
         let now = self.now();
-        let refuse = self.switches.drop_last_event_refused;
         let effect = self
-            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, refuse))
+            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, &self.switches))
             .map_err(|message| vec![message])?;
         if effect == Effect::Started {
             state.load.session_started(now.monotonic);
@@ -117,7 +124,13 @@ impl Host for Instance {
                 dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
             }
             Action::TraceStatus { flags, global } => {
-                output.extend(dbcc::trace_status(&state.flags, session, flags, *global));
+                output.extend(dbcc::trace_status(
+                    &state.flags,
+                    session,
+                    flags,
+                    *global,
+                    self.switches.trace_status_rowset,
+                ));
             }
             Action::Clear(of) => {
                 if rights.has("ALTER SERVER STATE") != Some(true) {

@@ -89,7 +89,8 @@ pub fn actions(source: Source<'_>) -> Vec<Record> {
     rows
 }
 
-/// sys.server_event_session_targets. Assumed: an old bucketizer name shows as `histogram`.
+/// sys.server_event_session_targets. Assumed: an old bucketizer name shows as `histogram`; the fault
+/// `target-name=given` keeps it.
 pub fn targets(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
     for session in &source.state.engine.definitions {
@@ -97,7 +98,7 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
             rows.push(
                 of_session(session)
                     .with("target_id", target.id)
-                    .with("name", target.object.name)
+                    .with("name", target.shown_name(source.instance.switches()))
                     .with("package", "package0")
                     .with("module", "sqldk"),
             );
