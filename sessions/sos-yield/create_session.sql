@@ -1,7 +1,7 @@
 CREATE EVENT SESSION {session_name} ON SERVER
 ADD EVENT sqlos.wait_info (
     ACTION (package0.{callstack_action})
-    WHERE wait_type = {wait_type} AND opcode = 1 AND package0.counter <= {max_events}
+    WHERE {keys}opcode = 1 AND {filters}package0.counter <= {max_events}
 )
 ADD TARGET package0.{target} (
     SET filtering_event_name = N'sqlos.wait_info', slots = {slots},

@@ -4,9 +4,10 @@
 use crate::agent::journal::{State, Step};
 use crate::agent::outcome::{CaptureError, RawTarget};
 use crate::agent::progress::Progress;
-use crate::agent::window::Window;
+use crate::agent::window::{Gathered, Window};
 use crate::agent::{counters, lock, preflight, take_lock};
-use crate::model::{Problem, Severity, Target};
+use crate::model::{Problem, SessionEvidence, Severity, Target};
+use crate::parse::target;
 use crate::statements::{Scope, Statements};
 use std::time::Duration;
 
@@ -17,10 +18,10 @@ const FLAGS_LOCK: &str = "xestack/flags";
 
 /// Reads the target again with trace flags on, where they are opted in and the frames are unresolved without.
 pub(super) async fn symbolise(window: &mut Window) -> Result<(), CaptureError> {
-    let unresolved =
-        window.gathered.session.as_ref().and_then(|session| session.target.as_ref()).is_some_and(|target| {
-            target.slots.iter().flat_map(|slot| &slot.stack.frames).any(|frame| !frame.is_resolved())
-        });
+    let unresolved = stack_sessions(&window.gathered).any(|session| {
+        let slots = session.target.iter().flat_map(|target| &target.slots);
+        slots.flat_map(|slot| &slot.stack.frames).any(|frame| !frame.is_resolved())
+    });
     let flags = flags_to_turn_on(window);
     // An interrupted run goes straight to restoring.
     if !unresolved || window.plan.flags_to_use.is_empty() || window.surroundings.interrupt.is_signalled() {
@@ -57,7 +58,8 @@ async fn refusal_now(window: &mut Window) -> Result<Option<String>, CaptureError
     let clock = &*window.surroundings.clock;
     let now = counters::read(&mut window.server, &statements, clock, &names, &mut window.gathered.problems).await?;
     let cpu = window.gathered.after.as_ref().and_then(|after| counters::cpu_share(after, &now));
-    Ok(preflight::flags_policy(cpu, &now, &window.scenario))
+    let scenarios: Vec<_> = window.plan.scenarios.iter().map(|planned| planned.scenario.clone()).collect();
+    Ok(preflight::flags_policy(cpu, &now, preflight::cpu_limit(&scenarios)))
 }
 
 async fn read_with_session_flags(window: &mut Window, flags: &[u32]) -> Result<(), CaptureError> {
@@ -135,30 +137,38 @@ async fn turn_off_globally(window: &mut Window) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// Reads the target once more; true where frames are resolved now. The better document becomes the evidence.
+/// Reads the targets once more; true where frames are resolved now. The better documents become the evidence.
 async fn read_again(window: &mut Window) -> Result<bool, CaptureError> {
-    let sql = window.statements().read_target(&window.session_name)?;
-    let tables = match window.server.run_within(&sql, SYMBOLISED_READ_LIMIT).await {
-        Ok(tables) => tables,
-        Err(error) => {
-            note_or_fail(window, error, "the target could not be read with trace flags on")?;
-            return Ok(false);
+    let names: Vec<String> = stack_sessions(&window.gathered).map(|session| session.name.clone()).collect();
+    let mut resolved = false;
+    for name in names {
+        let sql = window.statements().read_target(&name)?;
+        let tables = match window.server.run_within(&sql, SYMBOLISED_READ_LIMIT).await {
+            Ok(tables) => tables,
+            Err(error) => {
+                note_or_fail(window, error, "the target could not be read with trace flags on")?;
+                continue;
+            }
+        };
+        let Some(text) = tables.first().and_then(|table| table.text(0, "target_data")) else { continue };
+        let Some(target) = target::parse_targets(text).into_iter().next().filter(is_symbolised) else { continue };
+        resolved = true;
+        window.gathered.targets.push(RawTarget { session: name.clone(), symbolised: true, text: text.to_owned() });
+        let of_name = |session: &&mut SessionEvidence| session.name == name && is_of_stacks(session);
+        if let Some(session) = window.gathered.sessions.iter_mut().find(of_name) {
+            session.target = Some(target);
         }
-    };
-    let Some(text) = tables.first().and_then(|table| table.text(0, "target_data")) else { return Ok(false) };
-    let Some(target) = crate::parse::target::parse_targets(text).into_iter().next() else { return Ok(false) };
-    if !is_symbolised(&target) {
-        return Ok(false);
     }
-    window.gathered.targets.push(RawTarget {
-        session: window.session_name.clone(),
-        symbolised: true,
-        text: text.to_owned(),
-    });
-    if let Some(session) = &mut window.gathered.session {
-        session.target = Some(target);
-    }
-    Ok(true)
+    Ok(resolved)
+}
+
+/// The sessions that bucket call stacks.
+fn stack_sessions(gathered: &Gathered) -> impl Iterator<Item = &SessionEvidence> {
+    gathered.sessions.iter().filter(|session| is_of_stacks(session))
+}
+
+fn is_of_stacks(session: &SessionEvidence) -> bool {
+    session.bucket.as_deref() == Some("callstack")
 }
 
 /// Whether any frame shows a symbol, a right one or the nearest export.

@@ -6,6 +6,7 @@ use crate::agent::run::RunId;
 use crate::model::UtcMicros;
 use crate::store::private_file;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,17 +18,24 @@ pub enum Step {
     Begin {
         /// Where.
         server: String,
-        /// Session it will create.
-        session: String,
         /// Trace flags that were on globally.
         flags_on_before: Vec<u32>,
     },
     /// CREATE EVENT SESSION.
-    CreateSession,
+    CreateSession {
+        /// Its name.
+        session: String,
+    },
     /// STATE = START.
-    StartSession,
+    StartSession {
+        /// Its name.
+        session: String,
+    },
     /// DROP EVENT from the session.
-    DropEvent,
+    DropEvent {
+        /// Its name.
+        session: String,
+    },
     /// Global TRACEON of these flags.
     TraceOn {
         /// Flags.
@@ -39,9 +47,15 @@ pub enum Step {
         flags: Vec<u32>,
     },
     /// STATE = STOP.
-    StopSession,
+    StopSession {
+        /// Its name.
+        session: String,
+    },
     /// DROP EVENT SESSION.
-    DropSession,
+    DropSession {
+        /// Its name.
+        session: String,
+    },
     /// The run is over and the server as before.
     End,
 }
@@ -77,10 +91,8 @@ pub struct Entry {
 /// What of ours may still be on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owed {
-    /// The session may exist.
-    pub session: bool,
-    /// The session may run.
-    pub running: bool,
+    /// Sessions that may exist, and whether each may run.
+    pub sessions: BTreeMap<String, bool>,
     /// Flags that this run may have left on globally.
     pub flags: Vec<u32>,
 }
@@ -93,19 +105,30 @@ pub fn owed(entries: &[Entry]) -> Owed {
         let may_have_happened = !matches!(state, State::Refused { .. });
         let happened = *state == State::Done;
         match step {
-            Step::CreateSession if may_have_happened => owed.session = true,
+            Step::CreateSession { session } if may_have_happened => {
+                owed.sessions.insert(session.clone(), false);
+            }
             // A refused CREATE made nothing, and what has our name by chance is not ours.
-            Step::CreateSession => owed.session = false,
-            Step::StartSession if may_have_happened => owed.running = true,
-            Step::TraceOn { flags } if may_have_happened => owed.flags.extend(flags.iter().filter(|flag| **flag != 0)),
+            Step::CreateSession { session } => {
+                owed.sessions.remove(session);
+            }
+            Step::StartSession { session } if may_have_happened => {
+                owed.sessions.insert(session.clone(), true);
+            }
+            Step::TraceOn { flags } if may_have_happened => {
+                let new: Vec<u32> = flags.iter().copied().filter(|flag| !owed.flags.contains(flag)).collect();
+                owed.flags.extend(new);
+            }
             Step::TraceOff { flags } if happened => owed.flags.retain(|flag| !flags.contains(flag)),
-            Step::StopSession if happened => owed.running = false,
-            Step::DropSession if happened => (owed.session, owed.running) = (false, false),
+            Step::StopSession { session } if happened => {
+                owed.sessions.insert(session.clone(), false);
+            }
+            Step::DropSession { session } if happened => {
+                owed.sessions.remove(session);
+            }
             _ => {}
         }
     }
-    owed.flags.sort_unstable();
-    owed.flags.dedup();
     owed
 }
 
@@ -163,21 +186,36 @@ mod tests {
     #[test]
     fn what_is_owed_follows_from_the_entries() {
         use State::{Done, Intended};
-        use Step::{CreateSession, DropSession, StartSession, StopSession, TraceOff, TraceOn};
+        use Step::{TraceOff, TraceOn};
+        let name = || "xestack:1:a".to_owned();
+        let create = || Step::CreateSession { session: name() };
+        let start = || Step::StartSession { session: name() };
+        let stop = || Step::StopSession { session: name() };
+        let drop_it = || Step::DropSession { session: name() };
+        let other = || Step::CreateSession { session: "xestack:1:b".to_owned() };
         let refused = || State::Refused { number: 25631 };
         let flags = || vec![3656, 2592];
         let nothing = Owed::default;
-        let session = |running| Owed { session: true, running, flags: vec![] };
+        let session = |running| Owed { sessions: [(name(), running)].into(), flags: vec![] };
         for (steps, expected) in [
             (vec![], nothing()),
-            (vec![(CreateSession, Intended)], session(false)),
-            (vec![(CreateSession, Intended), (CreateSession, refused())], nothing()),
-            (vec![(CreateSession, Done), (StartSession, Intended)], session(true)),
-            (vec![(CreateSession, Done), (StartSession, Done), (StopSession, Intended)], session(true)),
-            (vec![(CreateSession, Done), (StartSession, Done), (StopSession, Done)], session(false)),
-            (vec![(CreateSession, Done), (DropSession, Intended)], session(false)),
-            (vec![(CreateSession, Done), (StartSession, Done), (DropSession, Done)], nothing()),
-            (vec![(TraceOn { flags: flags() }, Intended)], Owed { flags: vec![2592, 3656], ..nothing() }),
+            (vec![(create(), Intended)], session(false)),
+            (vec![(create(), Intended), (create(), refused())], nothing()),
+            (vec![(create(), Done), (start(), Intended)], session(true)),
+            (vec![(create(), Done), (start(), Done), (stop(), Intended)], session(true)),
+            (vec![(create(), Done), (start(), Done), (stop(), Done)], session(false)),
+            (vec![(create(), Done), (drop_it(), Intended)], session(false)),
+            (vec![(create(), Done), (start(), Done), (drop_it(), Done)], nothing()),
+            (
+                vec![
+                    (create(), Done),
+                    (start(), Done),
+                    (other(), Done),
+                    (Step::DropSession { session: "xestack:1:b".into() }, Done),
+                ],
+                session(true),
+            ),
+            (vec![(TraceOn { flags: flags() }, Intended)], Owed { flags: flags(), ..nothing() }),
             (vec![(TraceOn { flags: flags() }, refused())], nothing()),
             (
                 vec![(TraceOn { flags: flags() }, Done), (TraceOff { flags: vec![2592] }, Done)],
@@ -185,7 +223,7 @@ mod tests {
             ),
             (
                 vec![(TraceOn { flags: flags() }, Done), (TraceOff { flags: flags() }, Intended)],
-                Owed { flags: vec![2592, 3656], ..nothing() },
+                Owed { flags: flags(), ..nothing() },
             ),
         ] {
             assert_eq!(fold(&steps), expected, "{steps:?}");

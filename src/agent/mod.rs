@@ -11,6 +11,8 @@ pub mod progress;
 mod restore;
 pub mod run;
 mod server;
+mod session;
+mod survey;
 mod window;
 
 pub use outcome::{CaptureError, CaptureOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions};
@@ -22,7 +24,7 @@ use crate::agent::progress::{Interrupt, Observer, Progress};
 use crate::agent::run::{Marker, Owner, RunId};
 use crate::agent::server::Server;
 use crate::agent::window::{Gathered, Window};
-use crate::catalog::sessions::Sessions;
+use crate::catalog::sessions::{Scenario, Sessions};
 use crate::model::Evidence;
 use crate::sqlserver::ConnectOptions;
 use crate::statements::Statements;
@@ -62,50 +64,42 @@ pub(crate) fn lock(journal: &SharedJournal) -> MutexGuard<'_, Journal> {
 /// could not be put back is in [`Outcome::left_behind`] or [`CaptureError::LeftBehind`].
 pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> Result<Outcome, CaptureError> {
     let Surroundings { sessions, clock, observer, interrupt, .. } = surroundings;
-    let scenario = sessions.scenario(&options.scenario)?.clone();
+    let scenarios: Vec<Scenario> = sessions.joined_scenarios(&options.scenario)?.into_iter().cloned().collect();
     let run_id = RunId::new(clock.utc(), fastrand::u32(..));
-    let journal = Journal::create(&options.state_dir, &run_id)
-        .map_err(|source| CaptureError::StateDir { path: options.state_dir.clone(), source })?;
+    let state_dir_failed = |source| CaptureError::StateDir { path: options.state_dir.clone(), source };
+    let journal = Journal::create(&options.state_dir, &run_id).map_err(state_dir_failed)?;
     let mut server = tokio::select! {
         connected = Server::connect(&surroundings.connect, Arc::clone(clock)) => connected?,
         () = interrupt.signalled() => return Err(CaptureError::Interrupted),
     };
-    let plan = preflight::plan(&mut server, sessions, &scenario, options, &**clock, interrupt).await?;
+    let plan = preflight::plan(&mut server, sessions, &scenarios, options, &**clock, interrupt).await?;
     observer(&Progress::Connected {
         server: plan.server.name.clone(),
         product_version: plan.server.product_version.clone(),
     });
+    for text in announcements(&plan) {
+        observer(&Progress::Note(text));
+    }
     let statements = Statements::new(sessions, plan.version);
-    take_lock(&mut server, &statements, &format!("xestack/{}", scenario.name)).await?;
+    for scenario in &scenarios {
+        take_lock(&mut server, &statements, &scenario_lock(scenario)).await?;
+    }
     if interrupt.is_signalled() {
         return Err(CaptureError::Interrupted);
     }
-    let marker = marker(&scenario.name, &run_id, &plan, scenario.session.dispatch_latency_seconds, options, &**clock);
+    let marker = marker(&run_id, &plan, options, &**clock);
     let journal: SharedJournal = Arc::new(Mutex::new(journal));
-    lock(&journal)
-        .write(
-            &**clock,
-            Step::Begin {
-                server: surroundings.connect.address.to_string(),
-                session: marker.to_string(),
-                flags_on_before: plan
-                    .flags
-                    .iter()
-                    .filter(|flag| flag.global == Some(true))
-                    .map(|flag| flag.flag)
-                    .collect(),
-            },
-            journal::State::Done,
-        )
-        .map_err(|source| CaptureError::StateDir { path: options.state_dir.clone(), source })?;
-    let wait_type = scenario.session.wait_type.clone();
+    let begin = Step::Begin {
+        server: surroundings.connect.address.to_string(),
+        flags_on_before: plan.flags.iter().filter(|flag| flag.global == Some(true)).map(|flag| flag.flag).collect(),
+    };
+    lock(&journal).write(&**clock, begin, journal::State::Done).map_err(state_dir_failed)?;
     let window = Window {
         server,
         surroundings: surroundings.clone(),
         options: options.clone(),
-        scenario,
         plan: plan.clone(),
-        session_name: marker.to_string(),
+        marker,
         journal: Arc::clone(&journal),
         gathered: Gathered::default(),
     };
@@ -118,19 +112,18 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
         }
     };
     observer(&Progress::Restoring);
-    let task = restore::Task {
-        statements: &statements,
-        marker: &marker,
-        plan: &plan,
-        journal: &journal,
-        surroundings,
-        flag_scope: gathered.flag_scope,
-    };
+    let flag_scope = gathered.flag_scope;
+    let task = restore::Task { statements: &statements, plan: &plan, journal: &journal, surroundings, flag_scope };
     let restored = Box::pin(restore::restore(server, &task, &mut gathered.problems)).await;
     if restored.left_behind.is_empty() {
         observer(&Progress::Restored);
     }
-    finish(&run_id, &plan, marker, gathered, result, restored, interrupt, &wait_type)
+    finish(&run_id, plan, gathered, result, restored, surroundings, options)
+}
+
+/// The lock that keeps captures of a scenario apart on one instance.
+pub(crate) fn scenario_lock(scenario: &Scenario) -> String {
+    format!("xestack/{}", scenario.name)
 }
 
 async fn take_lock(server: &mut Server, statements: &Statements<'_>, resource: &str) -> Result<(), CaptureError> {
@@ -145,18 +138,35 @@ async fn take_lock(server: &mut Server, statements: &Statements<'_>, resource: &
     ))
 }
 
-fn marker(
-    scenario: &str,
-    run_id: &RunId,
-    plan: &Plan,
-    latency_seconds: u64,
-    options: &CaptureOptions,
-    clock: &dyn Clock,
-) -> Marker {
-    let lasts = options.window + Duration::from_secs(latency_seconds) + DEADLINE_MARGIN;
+/// What a person should know of the plan before anything is changed: rates and bounds.
+fn announcements(plan: &Plan) -> Vec<String> {
+    let of_scenario = |planned: &preflight::ScenarioPlan| {
+        let rate = match planned.events_per_second {
+            Some(rate) => format!("about {rate:.0} events a second are to be expected"),
+            None => "its event rate is measured first".to_owned(),
+        };
+        format!(
+            "{}: {rate}; at most {} events are counted, in {} KB of session memory and up to {} KB of target memory",
+            planned.scenario.name,
+            plan.max_events,
+            plan.max_memory_kb,
+            planned.slots.most_bytes.div_ceil(1024)
+        )
+    };
+    plan.scenarios.iter().map(of_scenario).collect()
+}
+
+/// The run's marker. Its deadline covers the survey, the window and the time to put things back.
+fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, clock: &dyn Clock) -> Marker {
     let was_on = |flag: u32| plan.flags.iter().any(|state| state.flag == flag && state.global == Some(true));
+    let seconds_of = |scenario: &Scenario| {
+        let latency = scenario.session.dispatch_latency_seconds;
+        latency + scenario.survey.as_ref().map_or(0, |survey| survey.seconds + 2 * latency)
+    };
+    let beside: u64 = plan.scenarios.iter().map(|planned| seconds_of(&planned.scenario)).sum();
+    let lasts = options.window + Duration::from_secs(beside) + DEADLINE_MARGIN;
     Marker {
-        scenario: scenario.to_owned(),
+        scenario: String::new(),
         run_id: run_id.clone(),
         owner: Owner::this_process(),
         deadline_unix: clock.utc().unix_seconds() + lasts.as_secs() as i64,
@@ -164,53 +174,60 @@ fn marker(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything a run has brought together, once")]
+/// What a run has brought together: an outcome where anything was captured, else the error.
 fn finish(
     run_id: &RunId,
-    plan: &Plan,
-    marker: Marker,
+    plan: Plan,
     gathered: Gathered,
     result: Result<(), CaptureError>,
     restored: restore::Restored,
-    interrupt: &Interrupt,
-    wait_type: &str,
+    surroundings: &Surroundings,
+    options: &CaptureOptions,
 ) -> Result<Outcome, CaptureError> {
     let left_behind = restored.left_behind;
     if let Err(error) = result
         && gathered.before.is_none()
     {
-        // Nothing was captured: the error is the answer.
         return Err(if left_behind.is_empty() {
             error
         } else {
             CaptureError::LeftBehind { left_behind, source: Some(Box::new(error)) }
         });
     }
+    let build = plan.server.product_version.clone();
+    let map_keys = plan.scenarios.iter().flat_map(|planned| {
+        let session = &planned.scenario.session;
+        let keys = planned.keys.clone().unwrap_or_default();
+        let key = |key: u64| MapKey {
+            map: session.map.trim_matches('%').to_owned(),
+            value: session.value.clone().or_else(|| plan.map_names.get(&key).cloned()).unwrap_or_default(),
+            key: i64::try_from(key).unwrap_or(i64::MAX),
+            build: build.clone(),
+        };
+        keys.into_iter().map(key).collect::<Vec<_>>()
+    });
+    let map_keys = map_keys.collect();
     let evidence = Evidence {
         id: run_id.to_string(),
-        scenario: Some(marker.scenario),
-        server: Some(plan.server.clone()),
+        scenario: Some(options.scenario.clone()),
+        server: Some(plan.server),
         window: gathered.window,
-        sessions: gathered.session.into_iter().collect(),
+        sessions: gathered.sessions,
         before: gathered.before,
         after: gathered.after,
         samples: gathered.samples,
         trace_flags: restored.trace_flags,
-        modules: plan.modules.clone(),
-        problems: plan.problems.iter().cloned().chain(gathered.problems).collect(),
-        ..Evidence::default()
+        modules: plan.modules,
+        map_names: plan.map_names,
+        other_event_sessions: plan.other_event_sessions,
+        problems: plan.problems.into_iter().chain(gathered.problems).collect(),
     };
     Ok(Outcome {
         evidence,
         targets: gathered.targets,
         statements: restored.statements,
-        map_keys: vec![MapKey {
-            map: "wait_types".to_owned(),
-            value: wait_type.to_owned(),
-            key: i64::try_from(plan.wait_type_key).unwrap_or(i64::MAX),
-            build: plan.server.product_version.clone(),
-        }],
+        map_keys,
         left_behind,
-        interrupted: interrupt.is_signalled(),
+        interrupted: surroundings.interrupt.is_signalled(),
     })
 }

@@ -23,7 +23,7 @@ pub struct TraceFlagOptions {
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaptureOptions {
-    /// Scenario.
+    /// Scenarios, joined with `+`.
     pub scenario: String,
     /// Length of the window.
     pub window: Duration,
@@ -33,10 +33,40 @@ pub struct CaptureOptions {
     pub max_events: Option<u64>,
     /// Rate limit instead of the scenario's.
     pub max_events_per_second: Option<u64>,
+    /// Spinlocks to capture with stacks, instead of the dominant ones.
+    pub spinlocks: Vec<String>,
+    /// Whether to capture every spinlock with stacks.
+    pub all_types: bool,
+    /// Only events in this database.
+    pub database: Option<String>,
+    /// Only events of this session.
+    pub session_id: Option<u64>,
+    /// Only each n-th event.
+    pub sample_one_in: Option<u64>,
     /// Trace flags.
     pub trace_flags: TraceFlagOptions,
     /// Where journals are kept.
     pub state_dir: PathBuf,
+}
+
+impl CaptureOptions {
+    /// One window with the scenario's own bounds and nothing opted in.
+    pub fn new(scenario: &str, window: Duration, state_dir: PathBuf) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            window,
+            slots: None,
+            max_events: None,
+            max_events_per_second: None,
+            spinlocks: Vec::new(),
+            all_types: false,
+            database: None,
+            session_id: None,
+            sample_one_in: None,
+            trace_flags: TraceFlagOptions::default(),
+            state_dir,
+        }
+    }
 }
 
 /// A target document as it was received.

@@ -16,6 +16,11 @@ pub enum Progress {
     },
     /// Something a person should know before the window opens, or that happened on the way.
     Note(String),
+    /// A session without call stacks counts which keys there are.
+    Surveying {
+        /// How long it will count.
+        length: Duration,
+    },
     /// The window is open.
     WindowOpened {
         /// How long it will stay open.

@@ -1,16 +1,16 @@
 //! Owns putting a server back as it was: what the journal says is owed, in the order STOP, TRACEOFF, verify, DROP last, so
 //! that the session's name tells of the flags until they are off.
 
-use crate::agent::journal::{State, Step};
+use crate::agent::journal::{Entry, State, Step};
 use crate::agent::outcome::LeftBehind;
 use crate::agent::preflight::{FlagState, Plan};
-use crate::agent::run::Marker;
 use crate::agent::server::Server;
 use crate::agent::{SharedJournal, Surroundings, counters, flags, lock, preflight};
 use crate::model::{Problem, Severity, TraceFlagUse};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{Scope, Statements};
 use crate::store::bundle::StatementRecord;
+use std::collections::BTreeSet;
 
 /// `The event session has already been stopped.`
 const ALREADY_STOPPED: u32 = 25704;
@@ -30,7 +30,6 @@ pub(super) struct Restored {
 /// What restoring works from.
 pub(super) struct Task<'a> {
     pub statements: &'a Statements<'a>,
-    pub marker: &'a Marker,
     pub plan: &'a Plan,
     pub journal: &'a SharedJournal,
     pub surroundings: &'a Surroundings,
@@ -40,8 +39,8 @@ pub(super) struct Task<'a> {
 
 /// Puts everything back, over a new connection where the old one is gone.
 pub(super) async fn restore(mut server: Server, task: &Task<'_>, problems: &mut Vec<Problem>) -> Restored {
-    let Task { statements, marker, plan, journal, surroundings, flag_scope } = *task;
-    let mut work = Work { server: &mut server, statements, session: marker.to_string(), journal, surroundings };
+    let Task { statements, plan, journal, surroundings, flag_scope } = *task;
+    let mut work = Work { server: &mut server, statements, journal, surroundings };
     if let Err(error) = work.server.reconnect().await {
         let message = format!("the server could not be reached to put things back: {}", counters::chain(&error));
         problems.push(Problem::new("restore_unreachable", Severity::Partial, message));
@@ -52,9 +51,9 @@ pub(super) async fn restore(mut server: Server, task: &Task<'_>, problems: &mut 
     let mut left_behind = work.flags_left(plan, &flags_after);
     // While a flag of ours is on, the session's name must go on telling so.
     if left_behind.is_empty() {
-        work.drop_session().await;
+        work.drop_sessions().await;
     }
-    left_behind.extend(work.session_left().await);
+    left_behind.extend(work.sessions_left().await);
     if left_behind.is_empty()
         && let Err(error) = lock(journal).write(&*surroundings.clock, Step::End, State::Done)
     {
@@ -67,7 +66,6 @@ pub(super) async fn restore(mut server: Server, task: &Task<'_>, problems: &mut 
 struct Work<'a> {
     server: &'a mut Server,
     statements: &'a Statements<'a>,
-    session: String,
     journal: &'a SharedJournal,
     surroundings: &'a Surroundings,
 }
@@ -102,10 +100,10 @@ impl Work<'_> {
     }
 
     async fn stop(&mut self) {
-        if self.owed().running
-            && let Ok(sql) = self.statements.session("stop_session", &self.session)
-        {
-            self.undo(Step::StopSession, &sql, &[ALREADY_STOPPED, DOES_NOT_EXIST]).await;
+        for (session, _) in self.owed().sessions.into_iter().filter(|(_, running)| *running) {
+            if let Ok(sql) = self.statements.session("stop_session", &session) {
+                self.undo(Step::StopSession { session }, &sql, &[ALREADY_STOPPED, DOES_NOT_EXIST]).await;
+            }
         }
     }
 
@@ -119,28 +117,30 @@ impl Work<'_> {
     }
 
     /// Last, whatever STOP said (field report L-01): the definition is what tells of everything else.
-    async fn drop_session(&mut self) {
-        if self.owed().session
-            && let Ok(sql) = self.statements.session("drop_session", &self.session)
-        {
-            self.undo(Step::DropSession, &sql, &[DOES_NOT_EXIST]).await;
+    async fn drop_sessions(&mut self) {
+        for session in self.owed().sessions.into_keys() {
+            if let Ok(sql) = self.statements.session("drop_session", &session) {
+                self.undo(Step::DropSession { session }, &sql, &[DOES_NOT_EXIST]).await;
+            }
         }
     }
 
-    /// Looks whether the session is really gone; 15151 can also mean that it cannot be seen.
-    async fn session_left(&mut self) -> Option<LeftBehind> {
+    /// Looks whether the sessions are really gone; 15151 can also mean that one cannot be seen.
+    async fn sessions_left(&mut self) -> Vec<LeftBehind> {
         let seen = match self.statements.common("list_sessions", &[]) {
             Ok(sql) => self.server.table(&sql).await.ok(),
             Err(_) => None,
         };
-        let is_left = match seen {
-            Some(table) => (0..table.rows.len()).any(|row| table.text(row, "name") == Some(self.session.as_str())),
-            None => self.owed().session,
+        let owed = self.owed().sessions;
+        let is_left = |session: &String| match &seen {
+            Some(table) => (0..table.rows.len()).any(|row| table.text(row, "name") == Some(session.as_str())),
+            None => owed.contains_key(session),
         };
-        is_left.then(|| LeftBehind {
-            what: format!("event session {}", self.session),
-            statement: self.statements.session("drop_session", &self.session).unwrap_or_default(),
-        })
+        let left = created(self.journal).into_iter().filter(is_left).map(|session| LeftBehind {
+            statement: self.statements.session("drop_session", &session).unwrap_or_default(),
+            what: format!("event session {session}"),
+        });
+        left.collect()
     }
 
     async fn read_flags(&mut self, plan: &Plan) -> Vec<FlagState> {
@@ -166,6 +166,16 @@ impl Work<'_> {
         });
         left.collect()
     }
+}
+
+/// Every session that this run created or may have created.
+fn created(journal: &SharedJournal) -> BTreeSet<String> {
+    let journal = lock(journal);
+    let of_entry = |entry: &Entry| match &entry.step {
+        Step::CreateSession { session } => Some(session.clone()),
+        _ => None,
+    };
+    journal.entries().iter().filter_map(of_entry).collect()
 }
 
 fn turned_on_by_us(journal: &SharedJournal, flag: u32) -> bool {

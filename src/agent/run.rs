@@ -174,6 +174,12 @@ impl Marker {
         })
     }
 
+    /// The same run's marker for a session of a scenario.
+    #[must_use]
+    pub fn for_scenario(&self, scenario: &str) -> Self {
+        Self { scenario: scenario.to_owned(), ..self.clone() }
+    }
+
     /// Whether the run is dead, judged from `here` at `server_unix` seconds of the server's clock. Runs of other hosts are
     /// dead only a minute after their deadline.
     pub fn is_dead(&self, here: &Owner, server_unix: i64) -> bool {
@@ -249,7 +255,7 @@ mod tests {
             changed[at] = byte;
             let changed = String::from_utf8(changed).unwrap();
             prop_assert!(changed.parse::<Marker>().is_err());
-            prop_assert!(name[..at].parse::<Marker>().is_err());
+            prop_assert!(name.get(..at).unwrap().parse::<Marker>().is_err());
         }
 
         #[test]

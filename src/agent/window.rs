@@ -1,16 +1,18 @@
-//! Owns the window itself: create, start, count, end, read. Putting back is not its business; it only records, before each
-//! change, what will have to be put back.
+//! Owns the window itself: the sessions are created, started, counted and silenced together, the counters taken around
+//! them. Putting back is not its business; what will have to be put back is in the journal before each change.
 
-use crate::agent::journal::{State, Step};
-use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget, Refusal};
+use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget};
 use crate::agent::preflight::Plan;
 use crate::agent::progress::Progress;
+use crate::agent::run::Marker;
 use crate::agent::server::Server;
-use crate::agent::{SharedJournal, Surroundings, counters, flags, lock};
+use crate::agent::session::CaptureSession;
+use crate::agent::{SharedJournal, Surroundings, counters, flags, survey};
 use crate::catalog::sessions::Scenario;
-use crate::model::{self, EventContext, Problem, SessionEvidence, Severity, Snapshot};
+use crate::model::{self, Problem, SessionEvidence, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{SessionDefinition, Statements};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Samples of the schedulers wanted in a window, and the least pause between two.
@@ -28,8 +30,8 @@ pub(super) struct Gathered {
     pub samples: Vec<Snapshot>,
     /// Time covered.
     pub window: Option<model::Window>,
-    /// The session and its target.
-    pub session: Option<SessionEvidence>,
+    /// The sessions and their targets.
+    pub sessions: Vec<SessionEvidence>,
     /// Documents as received.
     pub targets: Vec<RawTarget>,
     /// What went wrong.
@@ -40,14 +42,14 @@ pub(super) struct Gathered {
 
 /// A window at work.
 pub(super) struct Window {
-    pub(super) server: Server,
-    pub(super) surroundings: Surroundings,
-    pub(super) options: CaptureOptions,
-    pub(super) scenario: Scenario,
-    pub(super) plan: Plan,
-    pub(super) session_name: String,
-    pub(super) journal: SharedJournal,
-    pub(super) gathered: Gathered,
+    pub server: Server,
+    pub surroundings: Surroundings,
+    pub options: CaptureOptions,
+    pub plan: Plan,
+    /// The run's marker; each session's name is it with the session's scenario.
+    pub marker: Marker,
+    pub journal: SharedJournal,
+    pub gathered: Gathered,
 }
 
 impl Window {
@@ -64,31 +66,77 @@ impl Window {
     }
 
     async fn run_steps(&mut self) -> Result<(), CaptureError> {
-        self.create().await?;
+        let sessions = self.planned_sessions().await?;
+        for session in &sessions {
+            self.create(session).await?;
+        }
         if self.options.trace_flags.during_window && !self.plan.flags_to_use.is_empty() {
             flags::turn_on_globally(self).await?;
         }
         self.stop_if_interrupted()?;
-        let start = self.statements().session("start_session", &self.session_name)?;
-        self.change(Step::StartSession, &start).await?;
+        for session in &sessions {
+            self.start(session).await?;
+        }
         let started = self.surroundings.clock.monotonic();
         let started_at = self.surroundings.clock.utc();
         self.gathered.before = Some(self.counters().await?);
         self.stay_open(started).await?;
-        let is_silent = self.end_firing().await?;
+        let mut all_silent = true;
+        for session in &sessions {
+            all_silent &= self.silence(session).await?;
+        }
         let ended = self.surroundings.clock.monotonic();
         let ended_at = self.surroundings.clock.utc();
         self.gathered.window =
             Some(model::Window { started_at, ended_at, elapsed_ms: ended.saturating_sub(started).as_millis() as u64 });
         self.gathered.after = Some(self.counters().await?);
-        self.surroundings.observer.as_ref()(&Progress::Reading);
-        self.await_dispatch(ended).await;
-        if !is_silent {
+        (self.surroundings.observer)(&Progress::Reading);
+        let latency = sessions.iter().map(|session| session.scenario.session.dispatch_latency_seconds).max();
+        self.await_dispatch(ended, latency.unwrap_or_default()).await;
+        if !all_silent {
             let message = "the event could not be dropped from the running session, so events went on until the target was \
                            read, a little longer than the counters";
             self.gathered.problems.push(Problem::new("events_outlast_window", Severity::Warning, message));
         }
-        self.read_target().await
+        for session in &sessions {
+            let evidence = self.read(session).await?;
+            self.gathered.sessions.push(evidence);
+        }
+        flags::symbolise(self).await
+    }
+
+    /// The sessions of the window. A scenario that does not know its keys surveys them first.
+    async fn planned_sessions(&mut self) -> Result<Vec<CaptureSession>, CaptureError> {
+        let mut sessions = Vec::new();
+        for planned in self.plan.scenarios.clone() {
+            self.stop_if_interrupted()?;
+            let keys = match &planned.scenario.survey {
+                Some(survey) => survey::survey(self, &planned, survey).await?,
+                None => planned.keys.clone().unwrap_or_default(),
+            };
+            sessions.push(CaptureSession {
+                create: planned.scenario.session.create.clone(),
+                definition: self.definition(&planned.scenario, keys, planned.slots.asked),
+                bucket: "callstack".to_owned(),
+                scenario: planned.scenario,
+            });
+        }
+        Ok(sessions)
+    }
+
+    /// What a CREATE statement of this run is filled in with.
+    pub(super) fn definition(&self, scenario: &Scenario, keys: Vec<u64>, slots: u64) -> SessionDefinition {
+        SessionDefinition {
+            name: self.marker.for_scenario(&scenario.name).to_string(),
+            keys: Some(keys),
+            filters: self.plan.filters,
+            callstack_action: self.plan.callstack_action.to_owned(),
+            target: self.plan.target.to_owned(),
+            slots,
+            max_events: self.plan.max_events,
+            max_memory_kb: self.plan.max_memory_kb,
+            partition_mode: self.plan.partition_mode.to_owned(),
+        }
     }
 
     pub(super) fn statements(&self) -> Statements<'_> {
@@ -99,57 +147,27 @@ impl Window {
         if self.surroundings.interrupt.is_signalled() { Err(CaptureError::Interrupted) } else { Ok(()) }
     }
 
-    /// One change: the intent is on disk before it is sent, the outcome after it.
-    pub(super) async fn change(&mut self, step: Step, sql: &str) -> Result<(), CaptureError> {
-        let clock = &*self.surroundings.clock;
-        let journal_failed = |source| CaptureError::StateDir { path: self.options.state_dir.clone(), source };
-        lock(&self.journal).write(clock, step.clone(), State::Intended).map_err(journal_failed)?;
-        let result = self.server.run(sql).await;
-        let state = match &result {
-            Ok(_) => State::Done,
-            // Without an answer the intent stands, and counts as done.
-            Err(error) => match error.number() {
-                Some(number) => State::Refused { number },
-                None => return Err(result.err().map_or(CaptureError::Interrupted, CaptureError::Server)),
-            },
-        };
-        lock(&self.journal).write(clock, step, state).map_err(journal_failed)?;
-        result.map(drop).map_err(CaptureError::Server)
-    }
-
-    async fn create(&mut self) -> Result<(), CaptureError> {
-        let definition = SessionDefinition {
-            name: self.session_name.clone(),
-            wait_type_key: Some(self.plan.wait_type_key),
-            callstack_action: self.plan.callstack_action.to_owned(),
-            target: self.plan.target.to_owned(),
-            slots: self.plan.slots,
-            max_events: self.plan.max_events,
-            max_memory_kb: self.plan.max_memory_kb,
-            partition_mode: self.plan.partition_mode.to_owned(),
-        };
-        let sql = self.statements().create_session(&self.scenario, &definition)?;
-        match self.change(Step::CreateSession, &sql).await {
-            Err(CaptureError::Server(error)) if error.number().is_some() => {
-                // The first error is the cause; nothing further is sent that could hide it (field report L-06).
-                Err(CaptureError::refused(Refusal::Version, "the server refused the event session", None)
-                    .caused_by(error))
-            }
-            result => result,
-        }
-    }
-
+    /// The counters of all scenarios, each once.
     async fn counters(&mut self) -> Result<Snapshot, SqlServerError> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.plan.scenarios.iter().flat_map(|planned| &planned.scenario.counters.snapshot) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        self.read_counters(&names).await
+    }
+
+    async fn read_counters(&mut self, names: &[String]) -> Result<Snapshot, SqlServerError> {
         let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
         let clock = &*self.surroundings.clock;
-        let names = &self.scenario.counters.snapshot;
         counters::read(&mut self.server, &statements, clock, names, &mut self.gathered.problems).await
     }
 
     /// Waits for the window to pass, sampling the schedulers on the way. A lost connection costs the samples, not the window.
     async fn stay_open(&mut self, started: Duration) -> Result<(), CaptureError> {
-        let clock = std::sync::Arc::clone(&self.surroundings.clock);
-        let observer = std::sync::Arc::clone(&self.surroundings.observer);
+        let clock = Arc::clone(&self.surroundings.clock);
+        let observer = Arc::clone(&self.surroundings.observer);
         let interrupt = self.surroundings.interrupt.clone();
         let length = self.options.window;
         let pause = (length / SAMPLES).max(LEAST_SAMPLE_PAUSE);
@@ -173,10 +191,8 @@ impl Window {
         if !self.server.is_connected() {
             return self.reconnect().await;
         }
-        let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
-        let names = std::slice::from_ref(&self.scenario.counters.sample);
-        let clock = &*self.surroundings.clock;
-        match counters::read(&mut self.server, &statements, clock, names, &mut self.gathered.problems).await {
+        let sample = self.plan.scenarios.first().map(|planned| planned.scenario.counters.sample.clone());
+        match self.read_counters(&sample.into_iter().collect::<Vec<_>>()).await {
             Ok(sample) => {
                 self.gathered.samples.push(sample);
                 Ok(())
@@ -185,66 +201,26 @@ impl Window {
         }
     }
 
-    /// After a lost connection: a new one, and the lock that died with the old one again, or the window is over.
+    /// After a lost connection: a new one, and the locks that died with the old one again, or the window is over.
     async fn reconnect(&mut self) -> Result<(), CaptureError> {
         self.server.reconnect().await?;
         let message = "the connection broke inside the window and was made again";
         self.gathered.problems.push(Problem::new("reconnected", Severity::Warning, message));
         let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
-        super::take_lock(&mut self.server, &statements, &format!("xestack/{}", self.scenario.name)).await
-    }
-
-    /// Ends the firing and keeps the target; false where the server refuses that.
-    async fn end_firing(&mut self) -> Result<bool, CaptureError> {
-        let sql = self.statements().drop_event(&self.session_name, &self.scenario.session.event)?;
-        match self.change(Step::DropEvent, &sql).await {
-            Ok(()) => Ok(true),
-            Err(CaptureError::Server(error)) if error.number().is_some() => Ok(false),
-            Err(error) => Err(error),
+        for planned in &self.plan.scenarios {
+            super::take_lock(&mut self.server, &statements, &super::scenario_lock(&planned.scenario)).await?;
         }
+        Ok(())
     }
 
     /// Events reach the target up to a dispatch latency late; twice that is waited, less when the user insists.
-    async fn await_dispatch(&mut self, ended: Duration) {
-        let latency = Duration::from_secs(self.scenario.session.dispatch_latency_seconds);
+    pub(super) async fn await_dispatch(&mut self, ended: Duration, latency_seconds: u64) {
         tokio::select! {
-            () = self.surroundings.clock.sleep_until(ended + latency * 2) => {}
+            () = self.surroundings.clock.sleep_until(ended + Duration::from_secs(latency_seconds) * 2) => {}
             () = self.surroundings.interrupt.insisted() => {
                 let message = "the last second of events may be missing: the wait for it was cut short";
                 self.gathered.problems.push(Problem::new("dispatch_not_awaited", Severity::Warning, message));
             }
         }
-    }
-
-    async fn read_target(&mut self) -> Result<(), CaptureError> {
-        let sql = self.statements().read_target(&self.session_name)?;
-        let table = self.server.table(&sql).await?;
-        let unsigned = |name: &str| table.integer(0, name).and_then(|number| u64::try_from(number).ok());
-        let mut session = SessionEvidence {
-            name: self.session_name.clone(),
-            context: EventContext {
-                event: Some(self.scenario.session.event.clone()),
-                wait_type: Some(self.scenario.session.wait_type.clone()),
-            },
-            bucket: Some("callstack".to_owned()),
-            filter_keys: vec![self.plan.wait_type_key],
-            slots_requested: Some(self.plan.slots),
-            dropped_events: unsigned("dropped_event_count"),
-            dropped_buffers: unsigned("dropped_buffer_count"),
-            buffer_bytes: unsigned("regular_buffer_size"),
-            event_cap: Some(self.plan.max_events),
-            live: true,
-            ..SessionEvidence::default()
-        };
-        if table.rows.is_empty() {
-            // The session is gone: another matter than a session without events (field report L-05).
-            self.gathered.session = Some(session);
-            return Ok(());
-        }
-        let text = table.text(0, "target_data").unwrap_or_default().to_owned();
-        session.target = crate::parse::target::parse_targets(&text).into_iter().next();
-        self.gathered.session = Some(session);
-        self.gathered.targets.push(RawTarget { session: self.session_name.clone(), symbolised: false, text });
-        flags::symbolise(self).await
     }
 }

@@ -1,14 +1,18 @@
 //! Owns whether the events of a session and the counter of its wait type tell the same number.
 
-use super::{classify::is_yield_capture, facts::Facts, sessions};
+use super::{classify::is_yield_capture, facts::Facts, sessions, words::counted};
 use crate::model::{Problem, SessionEvidence, Severity};
 
-/// Events and waits of the yields, where they differ by more than the setting. Nothing is compared where a cap, a full
-/// target or a cut document explains a difference.
+/// Events and waits of the yields, where they differ by more than the setting. Nothing is compared where sampling, a
+/// filter, a cap, a full target or a cut document explains a difference.
 pub(super) fn difference(facts: &Facts<'_>) -> Option<(u128, u64)> {
     let yields = || facts.evidence.sessions.iter().filter(|session| is_yield_capture(&session.context));
     let comparable = |session: &SessionEvidence| {
-        session.live && !sessions::reached_cap(session) && session.target.as_ref().is_some_and(|target| !target.cut)
+        session.live
+            && session.sample_one_in.is_none()
+            && session.filters.is_empty()
+            && !sessions::reached_cap(session)
+            && session.target.as_ref().is_some_and(|target| !target.cut)
     };
     // Two sessions for one wait type count every wait twice.
     let session = yields().next().filter(|session| yields().count() == 1 && comparable(session))?;
@@ -25,6 +29,10 @@ pub(super) fn problem(facts: &Facts<'_>) -> Option<Problem> {
     Some(Problem::new(
         "events_differ_from_counters",
         Severity::Warning,
-        format!("the session counted {events} events, sys.dm_os_wait_stats {waits} waits in the same window"),
+        format!(
+            "the session counted {}, sys.dm_os_wait_stats {} in the same window",
+            counted(events, "event"),
+            counted(waits, "wait")
+        ),
     ))
 }

@@ -1,7 +1,7 @@
 //! Owns what stacks that are worked on in parallel share: names turned into numbers, and classes once found.
 
 use super::{
-    classify::{Classification, WRONG_SYMBOLS, classify, is_yield_capture},
+    classify::{Captured, Classification, WRONG_SYMBOLS, classify},
     frames::{exact_key, merge_key},
 };
 use crate::{
@@ -24,7 +24,7 @@ pub struct StackCache<'a> {
     names_are_wrong: bool,
     names: DashMap<String, NameId>,
     next: AtomicU64,
-    classes: DashMap<(bool, Vec<NameId>), Arc<Classification>>,
+    classes: DashMap<(Captured, Vec<NameId>), Arc<Classification>>,
 }
 
 impl<'a> StackCache<'a> {
@@ -39,12 +39,12 @@ impl<'a> StackCache<'a> {
     }
 
     /// The frames as numbers that are equal where [`merge_key`] is.
-    pub fn merge_ids(&self, frames: &[Frame]) -> Vec<NameId> {
+    pub fn merge_ids(&self, frames: &[Arc<Frame>]) -> Vec<NameId> {
         frames.iter().map(|frame| self.intern(merge_key(frame))).collect()
     }
 
     /// The frames as numbers that are equal where [`exact_key`] is.
-    pub fn exact_ids(&self, frames: &[Frame]) -> Vec<NameId> {
+    pub fn exact_ids(&self, frames: &[Arc<Frame>]) -> Vec<NameId> {
         frames.iter().map(|frame| self.intern(exact_key(frame))).collect()
     }
 
@@ -54,7 +54,7 @@ impl<'a> StackCache<'a> {
         if self.names_are_wrong {
             return Arc::new(Classification::unresolved(WRONG_SYMBOLS));
         }
-        let key = (is_yield_capture(context), ids.to_vec());
+        let key = (Captured::of(context), ids.to_vec());
         if let Some(known) = self.classes.get(&key) {
             return Arc::clone(&known);
         }

@@ -11,6 +11,8 @@ pub const YIELD_WAIT: &str = "SOS_SCHEDULER_YIELD";
 
 /// Rule id of a yield that only the session's predicate proves.
 pub const YIELD_BY_PREDICATE: &str = "yield-by-predicate";
+/// Rule id of a back-off that only the session's event proves.
+pub const BACKOFF_BY_EVENT: &str = "backoff-by-event";
 /// Rule id of a stack with an unresolved frame where a class is looked for.
 pub const UNRESOLVED_FRAME: &str = "unresolved-frame";
 /// Rule id of every stack of a capture that shows nearest exports.
@@ -39,31 +41,85 @@ impl Classification {
     }
 }
 
-/// Whether every event of a session is the end of a scheduler yield. The wait type alone says so where no event is
-/// named, because only the wait events carry one.
+/// What all events of a session are, as far as it decides their class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Captured {
+    /// Ends of scheduler yields.
+    Yields,
+    /// Threads that back off from a spinlock.
+    Backoffs,
+    /// Threads that did not get a spinlock for seconds.
+    BackoffWarnings,
+    /// Something else.
+    Others,
+    /// Not known.
+    Unknown,
+}
+
+impl Captured {
+    /// What the context says. A wait type alone says yields where no event is named, because only the wait events carry
+    /// one.
+    pub fn of(context: &EventContext) -> Self {
+        let event = context.event.as_deref().map(|event| event.rsplit('.').next().unwrap_or(event).trim());
+        let is = |name: &str| event.is_some_and(|event| event.eq_ignore_ascii_case(name));
+        let waits_for_yield =
+            context.wait_type.as_deref().is_some_and(|wait| wait.trim().eq_ignore_ascii_case(YIELD_WAIT));
+        if is("spinlock_backoff") {
+            Self::Backoffs
+        } else if is("spinlock_backoff_warning") {
+            Self::BackoffWarnings
+        } else if waits_for_yield && (event.is_none() || is("wait_info") || is("wait_completed")) {
+            Self::Yields
+        } else if event.is_none() && context.wait_type.is_none() {
+            Self::Unknown
+        } else {
+            Self::Others
+        }
+    }
+
+    /// Whether every event is a thread that wants a spinlock.
+    fn is_spinning(self) -> bool {
+        matches!(self, Self::Backoffs | Self::BackoffWarnings)
+    }
+
+    /// Whether frames that give this class say more than the context.
+    fn lets_decide(self, class: StackClass) -> bool {
+        match self {
+            Self::Yields => matches!(
+                class,
+                StackClass::SpinlockBackoff
+                    | StackClass::Latch
+                    | StackClass::Lock
+                    | StackClass::CpuYield
+                    | StackClass::Preemptive
+            ),
+            Self::Backoffs | Self::BackoffWarnings => class == StackClass::SpinlockBackoff,
+            Self::Others | Self::Unknown => true,
+        }
+    }
+}
+
+/// Whether every event of a session is the end of a scheduler yield.
 pub fn is_yield_capture(context: &EventContext) -> bool {
-    let wait_event = context.event.as_deref().is_none_or(|event| {
-        let name = event.rsplit('.').next().unwrap_or(event);
-        ["wait_info", "wait_completed"].iter().any(|wait| wait.eq_ignore_ascii_case(name))
-    });
-    wait_event && context.wait_type.as_deref().is_some_and(|wait| wait.trim().eq_ignore_ascii_case(YIELD_WAIT))
+    Captured::of(context) == Captured::Yields
 }
 
 /// The class of a stack whose names can be trusted.
 ///
 /// A frame that is unresolved among the top 8 under the plumbing makes the stack `unresolved`. Then the rules are tried
 /// in order. In a session filtered to SOS_SCHEDULER_YIELD only the rules for spinlocks, latches, locks, yields and
-/// preemptive waits are; what none of them claims is a voluntary yield by the predicate alone.
+/// preemptive waits are; what none of them claims is a voluntary yield by the predicate alone. In a session of
+/// spinlock back-offs every resolved stack is one, whatever its frames show.
 pub fn classify(context: &EventContext, stack: &Stack, catalog: &Catalog) -> Classification {
-    let symbols: Vec<Option<&str>> = stack.frames.iter().map(symbol).collect();
+    let symbols: Vec<Option<&str>> = stack.frames.iter().map(|frame| symbol(frame)).collect();
     let dropped = plumbing_depth(stack, &catalog.plumbing);
     let under_plumbing = symbols.iter().skip(dropped).take(TOP);
     if symbols.is_empty() || under_plumbing.clone().any(Option::is_none) {
         return Classification::unresolved(UNRESOLVED_FRAME);
     }
     let cause = cause_depth(stack, &catalog.plumbing);
-    let yields_only = is_yield_capture(context);
-    let rule = catalog.rules.iter().filter(|rule| !yields_only || decides_in_yields(rule.class)).find(|rule| {
+    let captured = Captured::of(context);
+    let rule = catalog.rules.iter().filter(|rule| captured.lets_decide(rule.class)).find(|rule| {
         let (from, to) = match rule.look {
             Look::Anywhere => (0, symbols.len()),
             Look::Top => (0, dropped.saturating_add(TOP)),
@@ -79,20 +135,12 @@ pub fn classify(context: &EventContext, stack: &Stack, catalog: &Catalog) -> Cla
         Some(rule) => {
             Classification { class: rule.class, area: rule.area.clone().or_else(area), rule: Some(rule.id.clone()) }
         }
-        None if yields_only => {
+        None if captured == Captured::Yields => {
             Classification { class: StackClass::CpuYield, area: area(), rule: Some(YIELD_BY_PREDICATE.to_owned()) }
+        }
+        None if captured.is_spinning() => {
+            Classification { class: StackClass::SpinlockBackoff, area: area(), rule: Some(BACKOFF_BY_EVENT.to_owned()) }
         }
         None => Classification { class: StackClass::Other, area: area(), rule: None },
     }
-}
-
-fn decides_in_yields(class: StackClass) -> bool {
-    matches!(
-        class,
-        StackClass::SpinlockBackoff
-            | StackClass::Latch
-            | StackClass::Lock
-            | StackClass::CpuYield
-            | StackClass::Preemptive
-    )
 }

@@ -1,6 +1,14 @@
 //! Owns everything that findings and verdict are drawn from, in one place.
 
-use super::{classify::YIELD_WAIT, deltas::Deltas, measures::Measures, shares::Tally, wrong_symbols::Trust};
+use super::{
+    classify::{Captured, YIELD_WAIT},
+    deltas::Deltas,
+    measures::Measures,
+    question::Question,
+    shares::Tally,
+    spinlock::Backoffs,
+    wrong_symbols::Trust,
+};
 use crate::{
     catalog::{Catalog, YieldSettings},
     model::{Evidence, Mark, Share, StackClass, StackItem, WaitRow},
@@ -20,11 +28,24 @@ pub enum Scope {
     Nothing,
 }
 
+impl Scope {
+    /// Whether the shares are of events of this kind.
+    pub fn holds(self, captured: Captured) -> bool {
+        match self {
+            Self::Yields => captured == Captured::Yields,
+            Self::Unknown => captured == Captured::Unknown,
+            Self::Others | Self::Nothing => true,
+        }
+    }
+}
+
 /// What findings and verdict are drawn from.
 #[derive(Debug)]
 pub struct Facts<'a> {
     /// The evidence itself.
     pub evidence: &'a Evidence,
+    /// What the verdict answers.
+    pub question: Question,
     /// What its names mean.
     pub catalog: &'a Catalog,
     /// What the snapshots say of the server.
@@ -39,6 +60,8 @@ pub struct Facts<'a> {
     pub tally: Tally,
     /// Shares by class.
     pub shares: BTreeMap<StackClass, Share>,
+    /// What sessions of spinlock back-offs counted.
+    pub backoffs: Backoffs,
     /// Whether the names can be trusted.
     pub trust: Trust,
 }
@@ -71,9 +94,21 @@ impl Facts<'_> {
         matches!(row.mark, None | Some(Mark::New)).then_some(row)
     }
 
-    /// Ids of the most frequent stacks of a class.
+    /// What the events of a merged stack are; its slots are all of one kind of session.
+    pub fn captured(&self, item: &StackItem) -> Option<Captured> {
+        let (document, _) = item.slots.first()?.split_once(':')?;
+        let session = self.evidence.sessions.get(document.parse::<usize>().ok()?)?;
+        Some(Captured::of(&session.context))
+    }
+
+    /// Merged stacks of the sessions that the question of yields is decided by.
+    pub fn yield_items(&self) -> impl Iterator<Item = &StackItem> {
+        self.items.iter().filter(|item| self.captured(item).is_some_and(|captured| self.scope.holds(captured)))
+    }
+
+    /// Ids of the most frequent of these stacks of a class.
     pub fn ids(&self, class: StackClass) -> Vec<String> {
         const SHOWN: usize = 3;
-        self.items.iter().filter(|item| item.class == class).take(SHOWN).map(|item| item.id.clone()).collect()
+        self.yield_items().filter(|item| item.class == class).take(SHOWN).map(|item| item.id.clone()).collect()
     }
 }

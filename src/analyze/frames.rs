@@ -17,7 +17,7 @@ pub fn plumbing_depth(stack: &Stack, plumbing: &Plumbing) -> usize {
         .iter()
         .take_while(|frame| symbol(frame).is_some_and(|symbol| plumbing.is_event_frame(symbol)))
         .count();
-    let name_at = |index: usize| stack.frames.get(index).and_then(symbol);
+    let name_at = |index: usize| stack.frames.get(index).and_then(|frame| symbol(frame));
     let optional = depth
         .checked_sub(1)
         .and_then(name_at)
@@ -36,6 +36,23 @@ pub fn cause_depth(stack: &Stack, plumbing: &Plumbing) -> usize {
         .take_while(|frame| symbol(frame).is_some_and(|symbol| plumbing.is_primitive(symbol)))
         .count();
     dropped + primitives
+}
+
+/// The function that wanted the spinlock: the one directly under the last of the spinlock's own frames that lead the
+/// stack. `None` where no such frame leads it, or where the frame under it has no name.
+pub fn spinlock_caller<'a>(stack: &'a [Frame], plumbing: &Plumbing) -> Option<&'a str> {
+    let own = |frame: &Frame| symbol(frame).is_some_and(|symbol| plumbing.is_spinlock(symbol));
+    let event = |frame: &Frame| symbol(frame).is_some_and(|symbol| plumbing.is_event_frame(symbol));
+    let leading = stack.iter().take_while(|frame| own(frame) || event(frame)).count();
+    let last = stack.iter().take(leading).rposition(own)?;
+    symbol(stack.get(last + 1)?)
+}
+
+/// The first number in the name of a spinlock's class, `143` of `Spinlock<143,7,1>::SpinToAcquire`. It is the key of the
+/// spinlock's type on some builds and another number on others, so it names nothing.
+pub fn spinlock_template_number(frame: &Frame) -> Option<u64> {
+    let (number, _) = symbol(frame)?.strip_prefix("Spinlock<")?.split_once([',', '>'])?;
+    number.trim().parse().ok()
 }
 
 /// What makes two frames of resolved stacks the same: the function's name without module and offset; for an unresolved

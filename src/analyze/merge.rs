@@ -112,8 +112,8 @@ pub fn merge_on(stacks: &[Located<'_>], cache: &StackCache<'_>, threads: usize) 
         })
         .collect();
     merged.sort_by_cached_key(|stack| {
-        let names: Vec<String> = stack.stack.frames.iter().map(merge_key).collect();
-        let places: Vec<String> = stack.stack.frames.iter().map(exact_key).collect();
+        let names: Vec<String> = stack.stack.frames.iter().map(|frame| merge_key(frame)).collect();
+        let places: Vec<String> = stack.stack.frames.iter().map(|frame| exact_key(frame)).collect();
         (Reverse(stack.events), stack.classification.class, names, places, stack.slots.clone())
     });
     merged

@@ -4,6 +4,7 @@
 mod agreement;
 pub mod cache;
 pub mod classify;
+mod combine;
 pub mod deltas;
 pub mod facts;
 pub mod findings;
@@ -11,11 +12,15 @@ pub mod frames;
 pub mod measures;
 pub mod merge;
 mod parallel;
+pub mod question;
 pub mod sessions;
 pub mod shares;
+pub mod spinlock;
 pub mod verdict;
 pub mod words;
 pub mod wrong_symbols;
+
+pub use combine::combine;
 
 use crate::{
     catalog::Catalog,
@@ -25,14 +30,17 @@ use crate::{
     },
 };
 use cache::StackCache;
-use classify::{YIELD_WAIT, is_yield_capture};
+use classify::{Captured, YIELD_WAIT};
 use facts::{Facts, Scope};
 use merge::{Located, MergedStack};
+use question::Question;
 use shares::Tally;
+use spinlock::{Backoffs, types::Types};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
+use words::counted;
 use wrong_symbols::{Trust, trust};
 
 /// The report of the evidence.
@@ -45,12 +53,14 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let items = merge::items(&merged);
 
     let scope = scope(&evidence.sessions);
-    let tally = tally(&evidence.sessions, scope, &located, &cache);
+    let tally = tally(&evidence.sessions, |captured| scope.holds(captured), &located, &cache);
+    let backoffs = backoffs(evidence, &located, &cache);
     let measures = measures::measures(evidence, &settings.gates);
     let (before, after) = (evidence.before.as_ref(), evidence.after.as_ref());
     let deltas = deltas::deltas(before, after, &measures, &catalog.waits, &settings.spins);
     let shares = tally.shares(&settings.shares);
-    let facts = Facts { evidence, catalog, measures, deltas, items, scope, tally, shares, trust };
+    let question = Question::of(evidence);
+    let facts = Facts { evidence, question, catalog, measures, deltas, items, scope, tally, shares, backoffs, trust };
 
     let findings = findings::findings(&facts);
     let verdict = verdict::verdict(&facts, &findings);
@@ -79,10 +89,11 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     }
 }
 
-/// Every stack with its place. Pasted stacks of a session count on after its target's slots.
+/// Every stack with its place. Pasted stacks of a session count on after its target's slots. Values of a target that
+/// buckets by another field are no stacks.
 fn locate(sessions: &[SessionEvidence]) -> Vec<Located<'_>> {
     let mut located = Vec::new();
-    for (document, session) in sessions.iter().enumerate() {
+    for (document, session) in sessions.iter().enumerate().filter(|(_, session)| sessions::has_stacks(session)) {
         let context = &session.context;
         let slots = session.target.iter().flat_map(|target| &target.slots);
         located.extend(slots.map(|slot| Located {
@@ -109,21 +120,29 @@ fn locate(sessions: &[SessionEvidence]) -> Vec<Located<'_>> {
 fn scope(sessions: &[SessionEvidence]) -> Scope {
     if sessions.is_empty() {
         Scope::Nothing
-    } else if sessions.iter().any(|session| is_yield_capture(&session.context)) {
+    } else if sessions.iter().any(|session| Captured::of(&session.context) == Captured::Yields) {
         Scope::Yields
-    } else if sessions.iter().any(is_unknown) {
+    } else if sessions.iter().any(|session| Captured::of(&session.context) == Captured::Unknown) {
         Scope::Unknown
     } else {
         Scope::Others
     }
 }
 
-fn is_unknown(session: &SessionEvidence) -> bool {
-    session.context.event.is_none() && session.context.wait_type.is_none()
+/// What the sessions of spinlock back-offs counted.
+fn backoffs(evidence: &Evidence, located: &[Located<'_>], cache: &StackCache<'_>) -> Backoffs {
+    let settings = &cache.catalog().sos_yield.shares;
+    let tally = tally(&evidence.sessions, |captured| captured == Captured::Backoffs, located, cache);
+    Backoffs { types: Types::of(evidence, settings), shares: tally.shares(settings), tally }
 }
 
-/// The events of the sessions in scope, by class.
-fn tally(sessions: &[SessionEvidence], scope: Scope, located: &[Located<'_>], cache: &StackCache<'_>) -> Tally {
+/// The events of some sessions with stacks, by class.
+fn tally(
+    sessions: &[SessionEvidence],
+    counts: impl Fn(Captured) -> bool,
+    located: &[Located<'_>],
+    cache: &StackCache<'_>,
+) -> Tally {
     let mut slots: Vec<Vec<(StackClass, u64)>> = vec![Vec::new(); sessions.len()];
     for Located { document, context, stack, count, .. } in located {
         let class = cache.classification(context, stack, &cache.merge_ids(&stack.frames)).class;
@@ -133,12 +152,7 @@ fn tally(sessions: &[SessionEvidence], scope: Scope, located: &[Located<'_>], ca
     }
     let mut tally = Tally::default();
     for (session, slots) in sessions.iter().zip(&slots) {
-        let counts = match scope {
-            Scope::Yields => is_yield_capture(&session.context),
-            Scope::Unknown => is_unknown(session),
-            Scope::Others | Scope::Nothing => true,
-        };
-        if counts {
+        if sessions::has_stacks(session) && counts(Captured::of(&session.context)) {
             tally.add(session, slots, &cache.catalog().sos_yield.shares);
         }
     }
@@ -200,6 +214,9 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
 /// What there is no evidence of at all.
 fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
     let counters = facts.evidence.before.is_some() && facts.evidence.after.is_some();
+    if facts.question == Question::Spinlock && facts.scope != Scope::Nothing {
+        return None;
+    }
     match facts.scope {
         Scope::Nothing if counters => {
             Some(Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them"))
@@ -235,7 +252,8 @@ fn symbol_problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind)
     }
     // Where the verdict holds whatever they are, nothing that decides is missing.
     let severity = if kind == VerdictKind::Inconclusive { Severity::Partial } else { Severity::Warning };
-    let message = format!("{events} events have stacks with unresolved frames where their class is looked for");
+    let message =
+        format!("{} with unresolved frames in the stack where its class is looked for", counted(events, "event"));
     vec![Problem::new("unresolved_frames", severity, message).with_hint(hint)]
 }
 
@@ -245,7 +263,10 @@ fn spinlock_in_yield(facts: &Facts<'_>) -> Option<Problem> {
         Problem::new(
             "spinlock_in_yield",
             Severity::Warning,
-            format!("{events} events of {YIELD_WAIT} have spinlock frames, which no published evidence shows"),
+            format!(
+                "{} of {YIELD_WAIT} with spinlock frames, which no published evidence shows",
+                counted(events, "event")
+            ),
         )
         .with_hint("look at these stacks: either symbols are wrong, or this build records back-offs as yields")
     })

@@ -1,12 +1,23 @@
 //! Owns how each target document is reported, and what is wrong with it.
 
-use super::shares::{events_without_slot, is_at_capacity};
+use super::{
+    shares::{events_without_slot, is_at_capacity},
+    words::counted,
+};
 use crate::model::{Problem, SessionEvidence, SessionReport, Severity};
 
 /// Events counted by one session, target and pasted stacks together.
 pub fn events(session: &SessionEvidence) -> u128 {
     let counted = session.target.as_ref().map_or(0, crate::model::Target::events);
     session.pasted.iter().fold(counted, |sum, stack| sum.saturating_add(stack.count.into()))
+}
+
+/// Whether the values of its target are call stacks: a target may bucket by a field of the event instead.
+pub fn has_stacks(session: &SessionEvidence) -> bool {
+    session.bucket.as_deref().is_none_or(|bucket| {
+        let name = bucket.rsplit('.').next().unwrap_or(bucket);
+        ["callstack", "callstack_rva"].iter().any(|stack| stack.eq_ignore_ascii_case(name))
+    })
 }
 
 /// Whether the session stopped counting because it reached its cap.
@@ -69,19 +80,24 @@ pub fn problems(session: &SessionEvidence) -> Vec<Problem> {
         add(
             "at_capacity",
             Severity::Partial,
-            format!("every slot of {name} is in use: further stacks were counted in other slots, or not at all"),
+            format!("every slot of {name} is in use: further values were counted in other slots, or not at all"),
             "repeat the capture with more slots (--slots)",
         );
     }
     if let Some(events) = events_without_slot(session) {
-        add("events_without_slot", Severity::Partial, format!("{events} events of {name} found no slot"), "");
+        add(
+            "events_without_slot",
+            Severity::Partial,
+            format!("{} of {name} found no slot", counted(events, "event")),
+            "",
+        );
     }
     let (dropped, buffers) = (session.dropped_events.unwrap_or(0), session.dropped_buffers.unwrap_or(0));
     if dropped > 0 || buffers > 0 {
         add(
             "events_dropped",
             Severity::Partial,
-            format!("session {name} dropped {dropped} events and {buffers} buffers"),
+            format!("session {name} dropped {} and {}", counted(dropped, "event"), counted(buffers, "buffer")),
             "repeat the capture with more session memory, or over a shorter window",
         );
     }
@@ -97,7 +113,7 @@ pub fn problems(session: &SessionEvidence) -> Vec<Problem> {
         add(
             "event_cap_reached",
             Severity::Info,
-            format!("session {name} reached its cap: shares hold for its first {} events", events(session)),
+            format!("session {name} reached its cap: shares hold for its first {}", counted(events(session), "event")),
             "raise --max-events to cover the whole window",
         );
     }

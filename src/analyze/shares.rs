@@ -2,7 +2,7 @@
 
 use crate::{
     catalog::ShareSettings,
-    model::{Basis, SessionEvidence, Share, StackClass},
+    model::{Basis, Interval, SessionEvidence, Share, StackClass},
 };
 use std::collections::BTreeMap;
 
@@ -71,14 +71,20 @@ impl Tally {
         let proven = of(class);
         let unresolved = if class == StackClass::Unresolved { 0 } else { of(StackClass::Unresolved) };
         let possible = proven.saturating_add(unresolved).saturating_add(self.open());
-        let mut low = (proven as f64 / total).clamp(0.0, 1.0);
-        let mut high = (possible as f64 / total).clamp(low, 1.0);
-        if with_stack < u128::from(settings.few_events) {
-            low = low.min(wilson(low, with_stack as f64, settings.wilson_z).0);
-            high = high.max(wilson(high, with_stack as f64, settings.wilson_z).1);
-        }
+        let Interval { low, high } = interval(proven as f64 / total, possible as f64 / total, with_stack, settings);
         Share { low, high, basis: Basis::Events }
     }
+}
+
+/// The interval of a share from the proven and the possible share among `events`; few of them widen it.
+pub fn interval(proven: f64, possible: f64, events: u128, settings: &ShareSettings) -> Interval {
+    let mut low = proven.clamp(0.0, 1.0);
+    let mut high = possible.clamp(low, 1.0);
+    if events < u128::from(settings.few_events) {
+        low = low.min(wilson(low, events as f64, settings.wilson_z).0);
+        high = high.max(wilson(high, events as f64, settings.wilson_z).1);
+    }
+    Interval { low, high }
 }
 
 /// Whether every bucket of the target is in use, so that more stacks may have come than are shown.
@@ -95,7 +101,7 @@ pub fn events_without_slot(session: &SessionEvidence) -> Option<u64> {
 
 /// Events missing from the target, at most: those dropped, and dropped buffers full of the smallest events. `None`
 /// where there is no bound: the document is cut or missing, or a server's session does not say what it dropped.
-fn lost_events(session: &SessionEvidence, settings: &ShareSettings) -> Option<u128> {
+pub fn lost_events(session: &SessionEvidence, settings: &ShareSettings) -> Option<u128> {
     let readable = session.target.as_ref().is_some_and(|target| !target.cut)
         || (session.target.is_none() && !session.pasted.is_empty());
     if !readable || (session.live && session.dropped_events.is_none()) {

@@ -54,12 +54,12 @@ pub fn trust<'a>(stacks: impl IntoIterator<Item = &'a Stack>) -> Trust {
 /// The repeats of a stack over all its names, and the name with most of them.
 fn spread_repeats(stack: &Stack) -> (usize, String) {
     let mut by_name: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for run in stack.frames.chunk_by(same_function) {
+    for run in stack.frames.chunk_by(|frame, next| same_function(frame, next)) {
         let mut offsets: Vec<u64> = run.iter().filter_map(|frame| frame.offset).collect();
         offsets.sort_unstable();
         offsets.dedup();
         let spread = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last - first);
-        let Some(name) = run.first().and_then(name) else { continue };
+        let Some(name) = run.first().and_then(|frame| name(frame)) else { continue };
         if offsets.len() == run.len() && spread >= SPREAD_BYTES {
             let longest = by_name.entry(name).or_default();
             *longest = (*longest).max(run.len() - 1);

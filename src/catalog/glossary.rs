@@ -17,6 +17,33 @@ pub struct Term {
     /// Whether collisions may be the cost of an event session itself.
     #[serde(default)]
     pub observer: bool,
+    /// Functions that spin for it: what stands directly under the spinlock's own frames names it.
+    #[serde(default)]
+    callers: Vec<Pattern>,
+    /// What relieves it, where more is known than for all.
+    pub relief: Option<Relief>,
+}
+
+/// What can be done about contention.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relief {
+    /// What to do, a sentence.
+    pub text: String,
+    /// What that risks, a fragment.
+    pub risk: String,
+}
+
+impl Term {
+    /// Whether a name is one of its names.
+    pub fn names(&self, name: &str) -> bool {
+        any_matches(&self.names, name)
+    }
+
+    /// Its name in reports; where it is a family, the pattern of the family.
+    pub fn title(&self) -> String {
+        self.names.first().map(ToString::to_string).unwrap_or_default()
+    }
 }
 
 /// All terms of one kind; the first that matches counts.
@@ -29,7 +56,12 @@ pub struct Glossary {
 impl Glossary {
     /// What is known of a name.
     pub fn of(&self, name: &str) -> Option<&Term> {
-        self.term.iter().find(|term| any_matches(&term.names, name))
+        self.term.iter().find(|term| term.names(name))
+    }
+
+    /// What a function is known to spin for.
+    pub fn spun_for_by(&self, caller: &str) -> Option<&Term> {
+        self.term.iter().find(|term| any_matches(&term.callers, caller))
     }
 }
 

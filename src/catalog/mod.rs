@@ -11,17 +11,20 @@ mod verdicts;
 mod waits;
 
 pub use areas::{Area, Areas};
-pub use glossary::{Glossary, Term};
+pub use glossary::{Glossary, Relief, Term};
 pub use pattern::Pattern;
 pub use plumbing::Plumbing;
 pub use rules::{Look, Rule, Rules};
-pub use verdicts::{AgreementSettings, GateSettings, NoContentionSettings, ShareSettings, SpinSettings, YieldSettings};
+pub use verdicts::{
+    AgreementSettings, BucketSettings, GateSettings, NoBackoffSettings, NoContentionSettings, ObserverSettings,
+    ShareSettings, SpinSettings, SpinlockGateSettings, SpinlockSettings, YieldSettings,
+};
 pub use waits::{WaitCategories, WaitCategory};
 
 use serde::de::DeserializeOwned;
 
 /// All files that are built in, by their path in the repository.
-const EMBEDDED: [(&str, &str); 7] = [
+const EMBEDDED: [(&str, &str); 8] = [
     ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
     ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
     ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
@@ -29,6 +32,7 @@ const EMBEDDED: [(&str, &str); 7] = [
     ("symbols/latches.toml", include_str!("../../symbols/latches.toml")),
     ("symbols/waits.toml", include_str!("../../symbols/waits.toml")),
     ("sessions/sos-yield/verdict.toml", include_str!("../../sessions/sos-yield/verdict.toml")),
+    ("sessions/spinlock/verdict.toml", include_str!("../../sessions/spinlock/verdict.toml")),
 ];
 
 /// Everything the analysis looks up.
@@ -48,6 +52,8 @@ pub struct Catalog {
     pub waits: WaitCategories,
     /// Thresholds of scenario `sos-yield`.
     pub sos_yield: YieldSettings,
+    /// Thresholds of scenario `spinlock`.
+    pub spinlock: SpinlockSettings,
 }
 
 /// A catalogue file that cannot be used.
@@ -125,6 +131,7 @@ impl Catalog {
             latches: load(texts, "symbols/latches.toml")?,
             waits: load(texts, "symbols/waits.toml")?,
             sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
+            spinlock: load(texts, "sessions/spinlock/verdict.toml")?,
         })
     }
 }
@@ -184,6 +191,8 @@ mod tests {
         let settings = include_str!("../../sessions/sos-yield/verdict.toml");
         let swapped = settings.replace("cycles_per_spin_high = 40.0", "cycles_per_spin_high = 4.0");
         let beyond = settings.replace("cpu_yield_low = 0.90", "cpu_yield_low = 1.90");
+        let spinlock = include_str!("../../sessions/spinlock/verdict.toml");
+        let upside_down = spinlock.replace("problem_events_per_minute = 10000", "problem_events_per_minute = 10");
         let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
         for (file, text, place) in [
             ("symbols/rules.toml", twice.as_str(), "rule[1].id"),
@@ -194,6 +203,7 @@ mod tests {
             ("sessions/sos-yield/verdict.toml", &beyond, "shares.cpu_yield_low"),
             ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
             ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),
+            ("sessions/spinlock/verdict.toml", &upside_down, "buckets.problem_events_per_minute"),
         ] {
             let error = with(file, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");

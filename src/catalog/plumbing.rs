@@ -12,6 +12,8 @@ pub struct Plumbing {
     events: Vec<Pattern>,
     /// The wait primitive under the plumbing, such as `SOS_Task::Sleep`.
     primitives: Vec<Pattern>,
+    /// Frames of a spinlock itself, under which its caller stands.
+    spinlocks: Vec<Pattern>,
     /// Leaves out the frame `optional_frame` where it follows `optional_after`: the same path shows it or not.
     optional_after: Pattern,
     optional_frame: Pattern,
@@ -26,6 +28,11 @@ impl Plumbing {
     /// Whether a frame of this name is a wait primitive.
     pub fn is_primitive(&self, symbol: &str) -> bool {
         any_matches(&self.primitives, symbol)
+    }
+
+    /// Whether a frame of this name is a spinlock's own.
+    pub fn is_spinlock(&self, symbol: &str) -> bool {
+        any_matches(&self.spinlocks, symbol)
     }
 
     /// Whether a frame that follows the last dropped one is of the same path with and without it.

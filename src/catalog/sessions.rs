@@ -13,8 +13,10 @@ macro_rules! embed {
 /// Every file of `sessions/` that is compiled in, by its path below that folder.
 pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/capabilities.sql",
+    "common/database_id.sql",
     "common/dm_os_latch_stats.sql",
     "common/dm_os_loaded_modules.sql",
+    "common/dm_os_performance_counters.sql",
     "common/dm_os_schedulers.sql",
     "common/dm_os_schedulers@2016.sql",
     "common/dm_os_spinlock_stats.sql",
@@ -27,6 +29,7 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/identity.sql",
     "common/list_sessions.sql",
     "common/map_keys.sql",
+    "common/map_names.sql",
     "common/near_map_values.sql",
     "common/read_target.sql",
     "common/release_lock.sql",
@@ -40,9 +43,12 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/trace_on_global.sql",
     "common/trace_on_session.sql",
     "common/trace_status.sql",
-    "common/volume.sql",
+    "common/volume_waits.sql",
     "sos-yield/create_session.sql",
     "sos-yield/scenario.toml",
+    "spinlock/create_session.sql",
+    "spinlock/create_survey.sql",
+    "spinlock/scenario.toml",
 ];
 
 /// A file of `sessions/` that cannot be used.
@@ -94,6 +100,8 @@ pub struct Scenario {
     pub undo: String,
     /// Its event session.
     pub session: SessionTemplate,
+    /// A cheap look before it that finds which keys matter.
+    pub survey: Option<Survey>,
     /// Its counters.
     pub counters: Counters,
     /// Its bounds.
@@ -106,18 +114,47 @@ pub struct Scenario {
 pub struct SessionTemplate {
     /// `package.event`.
     pub event: String,
-    /// Wait type it is filtered to, looked up in the map `wait_types`.
-    pub wait_type: String,
+    /// Event field that holds the key.
+    pub field: String,
+    /// Map of the keys; a pattern of LIKE where builds differ.
+    pub map: String,
+    /// The one map value it is filtered to; without it the survey finds the keys.
+    pub value: Option<String>,
     /// File with its CREATE statement, beside the scenario's.
     pub create: String,
     /// Slots for call-stack text.
     pub slots: u64,
     /// Slots for `callstack_rva`, whose values are longer.
     pub slots_rva: u64,
+    /// Whether its memory is always partitioned by node (frequent events).
+    pub per_node: bool,
     /// MAX_MEMORY, KB.
     pub max_memory_kb: u64,
     /// MAX_DISPATCH_LATENCY, seconds.
     pub dispatch_latency_seconds: u64,
+}
+
+impl SessionTemplate {
+    /// The wait type it is filtered to, where it is one.
+    pub fn wait_type(&self) -> Option<&str> {
+        self.value.as_deref().filter(|_| self.map == "wait_types")
+    }
+}
+
+/// A session without call stacks, bucketed by the key's own field.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Survey {
+    /// File with its CREATE statement.
+    pub create: String,
+    /// How long it counts.
+    pub seconds: u64,
+    /// Slots.
+    pub slots: u64,
+    /// Share of events from which a key is captured with stacks, 0 to 1.
+    pub dominant_share: f64,
+    /// Most keys captured with stacks.
+    pub most_types: usize,
 }
 
 /// Counters read around and inside the window; names of files in `sessions/common`.
@@ -128,6 +165,8 @@ pub struct Counters {
     pub snapshot: Vec<String>,
     /// Between.
     pub sample: String,
+    /// Statement whose difference predicts the event rate; without it the survey measures it.
+    pub volume: Option<String>,
 }
 
 /// Bounds that keep the server safe; each can be raised on the command line where it says so.
@@ -179,6 +218,18 @@ impl Sessions {
         })
     }
 
+    /// Scenarios by their names joined with `+`, each once, in that order.
+    pub fn joined_scenarios(&self, names: &str) -> Result<Vec<&Scenario>, SessionsError> {
+        let mut scenarios: Vec<&Scenario> = Vec::new();
+        for name in names.split('+') {
+            let scenario = self.scenario(name.trim())?;
+            if !scenarios.iter().any(|known| known.name == scenario.name) {
+                scenarios.push(scenario);
+            }
+        }
+        Ok(scenarios)
+    }
+
     /// All scenarios.
     pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
@@ -207,10 +258,14 @@ impl Sessions {
         for scenario in &self.scenarios {
             let file = format!("{}/scenario.toml", scenario.name);
             let missing = |missing: String| SessionsError::MissingFile { file: file.clone(), missing };
-            if self.scenario_text(&scenario.name, &scenario.session.create).is_none() {
-                return Err(missing(scenario.session.create.clone()));
+            let survey = scenario.survey.as_ref().map(|survey| &survey.create);
+            for create in [&scenario.session.create].into_iter().chain(survey) {
+                if self.scenario_text(&scenario.name, create).is_none() {
+                    return Err(missing(create.clone()));
+                }
             }
-            for name in scenario.counters.snapshot.iter().chain([&scenario.counters.sample]) {
+            let Counters { snapshot, sample, volume } = &scenario.counters;
+            for name in snapshot.iter().chain([sample]).chain(volume) {
                 if !self.texts.contains_key(&format!("common/{name}.sql")) {
                     return Err(missing(format!("common/{name}.sql")));
                 }

@@ -75,7 +75,7 @@ pub(super) struct ReportOutput {
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArguments {
-    /// What is investigated.
+    /// What is investigated; several are joined with `+`.
     #[arg(long, value_name = "SCENARIO", default_value = "sos-yield")]
     pub scenario: String,
     /// What the simulated server does; the scenario's own without it.
@@ -90,6 +90,11 @@ pub(super) struct DemoArguments {
     /// Do not opt in to trace flags.
     #[arg(long)]
     pub no_trace_flags: bool,
+    /// Use trace flags even where the server's version makes them needless.
+    #[arg(long, conflicts_with = "no_trace_flags")]
+    pub force_flags: bool,
+    #[command(flatten)]
+    pub filters: FilterArguments,
     /// Seed of the simulated server.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -116,7 +121,7 @@ pub(super) struct DemoArguments {
 pub(super) struct CaptureArguments {
     #[command(flatten)]
     pub connection: ConnectionArguments,
-    /// What is investigated.
+    /// What is investigated; several are joined with `+`.
     #[arg(long, value_name = "SCENARIO")]
     pub scenario: String,
     /// Length of the window.
@@ -124,6 +129,8 @@ pub(super) struct CaptureArguments {
     pub window: Duration,
     #[command(flatten)]
     pub bounds: BoundArguments,
+    #[command(flatten)]
+    pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
     /// Write the bundle here instead of <state dir>/bundles/<run id>.zip.
@@ -150,6 +157,26 @@ pub(super) struct BoundArguments {
     pub max_events_per_second: Option<u64>,
 }
 
+/// Which events are counted.
+#[derive(Debug, Clone, Args)]
+pub(super) struct FilterArguments {
+    /// Only events in this database.
+    #[arg(long, value_name = "DATABASE")]
+    pub database: Option<String>,
+    /// Only events of this session.
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u64).range(1..=32_767))]
+    pub session_id: Option<u64>,
+    /// Only each n-th event; shares stay, counts are of the sample.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub sample: Option<u64>,
+    /// Scenario spinlock: this spinlock instead of the dominant ones; may be given several times.
+    #[arg(long, value_name = "NAME", conflicts_with = "all_types")]
+    pub spinlock: Vec<String>,
+    /// Scenario spinlock: every spinlock.
+    #[arg(long)]
+    pub all_types: bool,
+}
+
 /// The opt-in to trace flags.
 #[derive(Debug, Clone, Args)]
 pub(super) struct TraceFlagArguments {
@@ -167,7 +194,7 @@ pub(super) struct TraceFlagArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct SqlArguments {
-    /// What is investigated.
+    /// What is investigated; several are joined with `+`.
     #[arg(long, value_name = "SCENARIO")]
     pub scenario: String,
     /// Version of the server.
@@ -178,6 +205,8 @@ pub(super) struct SqlArguments {
     pub window: Duration,
     #[command(flatten)]
     pub bounds: BoundArguments,
+    #[command(flatten)]
+    pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
 }
@@ -238,12 +267,22 @@ pub(super) struct SimulateArguments {
     /// Trace flags on from the start, as with the server's -T.
     #[arg(long, value_name = "FLAG")]
     pub startup_flag: Vec<u32>,
-    /// Offer no TLS.
-    #[arg(long)]
-    pub no_tls: bool,
-    /// Write the certificate to trust (PEM) to this file.
-    #[arg(long, value_name = "FILE", conflicts_with = "no_tls")]
+    /// Encryption that the server offers.
+    #[arg(long, value_name = "HOW", default_value = "on")]
+    pub tls: TlsArgument,
+    /// Write the certificate to trust (PEM) to this file; not with --tls off.
+    #[arg(long, value_name = "FILE")]
     pub tls_cert_out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TlsArgument {
+    /// None.
+    Off,
+    /// TDS 7 with TLS inside.
+    On,
+    /// TDS 8: TLS before everything (Encrypt=strict).
+    Strict,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -320,7 +359,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 /// A window is bounded: a second to a day.
 fn window_length(text: &str) -> Result<Duration, String> {
     let length = duration(text)?;
-    if length < Duration::from_secs(1) || length > Duration::from_secs(86_400) {
+    if length < Duration::from_secs(1) || length > Duration::from_hours(24) {
         return Err("a window lasts from 1s to 24h".to_owned());
     }
     Ok(length)

@@ -1,25 +1,24 @@
 //! Owns turning connection arguments into connection settings.
 
 use crate::cli::args::ConnectionArguments;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Exit, Failure};
 use crate::sqlserver::{Authentication, ConnectOptions, Encryption, ServerAddress};
 use secrecy::SecretString;
+use std::path::Path;
 use std::time::Duration;
 
 /// Where the access token for `-G` comes from.
 const TOKEN_VARIABLE: &str = "XESTACK_ACCESS_TOKEN";
 
 pub(super) fn options(arguments: &ConnectionArguments) -> Result<ConnectOptions, Failure> {
-    let address: ServerAddress =
-        arguments.server.parse().map_err(|error| Failure::new(crate::cli::Exit::Usage, error))?;
+    let address: ServerAddress = arguments.server.parse().map_err(|error| Failure::new(Exit::Usage, error))?;
     Ok(ConnectOptions {
         address,
         authentication: authentication(arguments)?,
         database: arguments.database_name.clone(),
         encryption: encryption(&arguments.encrypt_connection)?,
         trust_certificate: arguments.trust_server_certificate,
-        ca_file: arguments.ca.clone(),
-        ca_pem: None,
+        ca_pem: arguments.ca.as_deref().map(authority).transpose()?,
         hostname_in_certificate: arguments.host_name_in_certificate.clone(),
         login_timeout: Duration::from_secs(arguments.login_timeout),
         query_timeout: Duration::from_secs(arguments.query_timeout),
@@ -48,6 +47,17 @@ fn authentication(arguments: &ConnectionArguments) -> Result<Authentication, Fai
         _ if cfg!(windows) => Ok(Authentication::Integrated),
         _ => Err(Failure::usage("Windows authentication works on Windows only in this build")
             .with_hint("use -U LOGIN with SQLCMDPASSWORD, or -G with an access token")),
+    }
+}
+
+fn authority(file: &Path) -> Result<String, Failure> {
+    let unusable =
+        |error: anyhow::Error| Failure::new(Exit::Usage, error.context(format!("cannot use --ca {}", file.display())));
+    let text = std::fs::read_to_string(file).map_err(|error| unusable(error.into()))?;
+    if text.contains("-----BEGIN CERTIFICATE-----") {
+        Ok(text)
+    } else {
+        Err(unusable(anyhow::anyhow!("it holds no certificate in PEM form")))
     }
 }
 

@@ -82,10 +82,9 @@ impl Failure {
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {
         let exit = match &error {
-            CaptureError::Refused { .. } => Exit::Refused,
             CaptureError::Server(SqlServerError::Connect { .. } | SqlServerError::Login { .. }) => Exit::Connection,
             CaptureError::Server(error) if error.is_connection_lost() => Exit::Connection,
-            CaptureError::Server(_) => Exit::Refused,
+            CaptureError::Refused { .. } | CaptureError::Server(_) => Exit::Refused,
             CaptureError::StateDir { .. } | CaptureError::Sessions(_) => Exit::Usage,
             CaptureError::Render(_) | CaptureError::Internal(_) => Exit::Internal,
             CaptureError::Interrupted => Exit::Interrupted,

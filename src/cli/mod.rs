@@ -52,7 +52,7 @@ async fn dispatch(arguments: impl IntoIterator<Item = OsString>, interrupt: &Int
                 tokio::task::spawn_blocking(move || commands::analyze::read(&arguments).map(|read| (arguments, read)));
             tokio::select! {
                 read = work => match read {
-                    Ok(Ok((arguments, read))) => commands::analyze::finish(&arguments, read, &printer),
+                    Ok(Ok((arguments, read))) => commands::analyze::finish(&arguments, &read, &printer),
                     Ok(Err(failure)) => Err(failure),
                     Err(panic) => Err(exit::Failure::new(Exit::Internal, panic)),
                 },

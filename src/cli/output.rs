@@ -9,6 +9,7 @@ use crate::report::{self, Style};
 use crate::store::private_file;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +61,7 @@ impl Printer {
     }
 
     /// Text on standard output. A reader that has gone away is no error of ours.
+    #[expect(clippy::unused_self, reason = "printing goes through a printer")]
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
         let mut out = anstream::AutoStream::auto(io::stdout());
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -71,16 +73,17 @@ impl Printer {
     /// A report where it was asked for.
     pub(super) fn report(&self, report: &Report, output: &ReportOutput) -> Result<(), Failure> {
         self.bar.finish_and_clear();
-        let to_file = output.output.is_some();
+        let file = output.output.as_deref().filter(|path| !is_standard_output(path));
+        let to_file = file.is_some();
         let width = terminal_width().clamp(*WIDTHS.start(), *WIDTHS.end());
         let style = Style {
             width: if to_file { *WIDTHS.start() } else { width },
             colour: !to_file && colour_on(&io::stdout()),
         };
         let text = report::render(output.format, report, &style);
-        let Some(path) = &output.output else { return self.result(&text) };
+        let Some(path) = file else { return self.result(&text) };
         private_file::write_atomic(path, text.as_bytes()).map_err(|error| {
-            Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("could not write {}", path.display())))
+            Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
         })?;
         self.note(&format!("report: {}", path.display()));
         Ok(())
@@ -129,6 +132,9 @@ impl Printer {
                 self.bar.set_length(length.as_secs());
                 self.bar.set_message("window open");
             }
+            Progress::Surveying { length } => {
+                self.spin(&format!("counting which types there are, {} s", length.as_secs()));
+            }
             Progress::WindowElapsed(elapsed) => self.bar.set_position(elapsed.as_secs()),
             Progress::Reading => self.spin("window closed, reading the target"),
             Progress::Symbolising => self.spin("reading the target with trace flags on"),
@@ -160,6 +166,19 @@ fn colour_on(stream: &impl anstream::stream::RawStream) -> bool {
 fn terminal_width() -> usize {
     // `COLUMNS` is what a terminal's shell knows; without it 80 columns fit everywhere.
     std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(*WIDTHS.start())
+}
+
+/// Written to as it is: a file put in its place would take it away from every other program.
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Finds out that a file given for a result cannot be written before there is a result to lose.
+pub(super) fn check_writable(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| !is_standard_output(path)) else { return Ok(()) };
+    private_file::check_writable(path).map_err(|error| {
+        Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
+    })
 }
 
 /// clap's own word on wrong arguments, help and version.

@@ -107,6 +107,13 @@ pub struct SessionEvidence {
     /// N where only about one event in N is counted by design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_one_in: Option<u64>,
+    /// What its events are filtered to beside that, each in words, for example `database 5`: they are not all events
+    /// of the server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+    /// How long it counted, milliseconds; `None` for the whole window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
     /// Slots asked for in the DDL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots_requested: Option<u64>,

@@ -1,7 +1,7 @@
 //! Owns call stacks: frames as they were written and what they name.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// A virtual address in the server's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,8 +78,14 @@ impl Frame {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Stack {
-    /// Leaf first.
-    pub frames: Vec<Frame>,
+    /// Leaf first. Stacks of a document share the frames that they have in common.
+    pub frames: Vec<Arc<Frame>>,
+}
+
+impl FromIterator<Frame> for Stack {
+    fn from_iter<I: IntoIterator<Item = Frame>>(frames: I) -> Self {
+        Self { frames: frames.into_iter().map(Arc::new).collect() }
+    }
 }
 
 /// A stack and how often it was seen.

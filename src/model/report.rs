@@ -3,6 +3,7 @@
 use crate::model::{Frame, Problem, ServerIdentity, TraceFlagUse, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The `schema` of every report.
 pub const SCHEMA: &str = "xestack.report/1";
@@ -109,6 +110,23 @@ pub enum VerdictKind {
     FileLatency,
     NoContention,
     Inconclusive,
+}
+
+impl VerdictKind {
+    /// The kind's name in the contract, for example `cpu_bound_yields`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpuBoundYields => "cpu_bound_yields",
+            Self::SpinlockBackoff => "spinlock_backoff",
+            Self::MixedYields => "mixed_yields",
+            Self::LatchContention => "latch_contention",
+            Self::LogWriteBound => "log_write_bound",
+            Self::SnapshotCopyOnWrite => "snapshot_copy_on_write",
+            Self::FileLatency => "file_latency",
+            Self::NoContention => "no_contention",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
 }
 
 /// How far a verdict may be trusted.
@@ -275,7 +293,7 @@ pub struct StackItem {
     #[serde(default)]
     pub plumbing: usize,
     /// Frames, leaf first, plumbing included.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<Arc<Frame>>,
 }
 
 /// All stacks.

@@ -17,16 +17,22 @@ fn allowed(c: char) -> bool {
 /// Text between tags as its reader meant it: the five entities and numeric references decoded, others left as written
 /// (`DOCTYPE` entities are never expanded), line ends made `\n`.
 pub(super) fn decode(text: &str, replaced: &mut Replaced) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::new();
+    decode_into(text, &mut out, replaced);
+    out
+}
+
+/// [`decode`], appending.
+pub(super) fn decode_into(text: &str, out: &mut String, replaced: &mut Replaced) {
+    out.reserve(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
-        clean_into(before, &mut out, replaced);
+        clean_into(before, out, replaced);
         let (c, after) = reference(after).unwrap_or(('&', after));
         out.push(kept(c, replaced));
         rest = after;
     }
-    clean_into(rest, &mut out, replaced);
-    out
+    clean_into(rest, out, replaced);
 }
 
 /// Decodes escaped markup in text that holds any (`&lt;`, `&gt;`); other text is left alone.
@@ -40,12 +46,30 @@ pub(super) fn decode_markup(text: &str) -> Cow<'_, str> {
 
 /// Appends text whose references are not to be decoded (CDATA): line ends and disallowed characters only.
 pub(super) fn clean_into(text: &str, out: &mut String, replaced: &mut Replaced) {
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\r' || chars.peek() != Some(&'\n') {
-            out.push(kept(c, replaced));
+    let mut rest = text;
+    while let Some((plain, odd)) = odd_from(rest).and_then(|at| rest.split_at_checked(at)) {
+        out.push_str(plain);
+        let mut chars = odd.chars();
+        match chars.next() {
+            Some('\r') if odd.starts_with("\r\n") => {}
+            Some(c) => out.push(kept(c, replaced)),
+            None => {}
         }
+        rest = chars.as_str();
     }
+    out.push_str(rest);
+}
+
+/// Where the first character stands that may have to change: a control, or one that starts with the byte of U+FFFE.
+fn odd_from(text: &str) -> Option<usize> {
+    const CHUNK: usize = 64;
+    let is_odd = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0xEF;
+    let bytes = text.as_bytes();
+    // Without a branch for each byte the compiler looks at many at once.
+    let plain =
+        bytes.chunks(CHUNK).take_while(|chunk| !chunk.iter().fold(false, |odd, &byte| odd | is_odd(byte))).count();
+    let from = (plain * CHUNK).min(bytes.len());
+    Some(from + bytes.get(from..)?.iter().position(|&byte| is_odd(byte))?)
 }
 
 fn kept(c: char, replaced: &mut Replaced) -> char {

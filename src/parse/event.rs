@@ -3,7 +3,7 @@
 use super::{
     entities,
     markup::{Tag, Walk},
-    stack::Notation,
+    stack::StackReader,
 };
 use crate::model::CountedStack;
 
@@ -39,7 +39,7 @@ struct Field {
 
 fn events(text: &str) -> Events {
     let mut found = Events::default();
-    let notation = Notation::of(text);
+    let mut reader = StackReader::new(text);
     let mut walk = Walk::new(text);
     let mut open = Vec::new();
     let mut field: Option<Field> = None;
@@ -66,7 +66,7 @@ fn events(text: &str) -> Events {
             Tag::Start(tag) if CONTAINERS.contains(&tag.name) => open.push(tag.name),
             Tag::End("action" | "data") => {
                 if let Some(Field { is_stack: true, value: Some(value) }) = field.take() {
-                    found.stacks.push(CountedStack { count: 1, stack: notation.stack(&value) });
+                    found.stacks.push(CountedStack { count: 1, stack: reader.stack(&value) });
                 }
             }
             Tag::End(name) => {

@@ -6,6 +6,7 @@ use super::{
     text,
 };
 use crate::model::{CountedStack, Frame, Problem, Severity, Target};
+use std::sync::Arc;
 
 /// What was recognised in a file, and what was odd.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -74,7 +75,7 @@ impl Input {
     }
 }
 
-fn is_stack(frames: &[Frame]) -> bool {
+fn is_stack(frames: &[Arc<Frame>]) -> bool {
     let understood = frames.iter().filter(|frame| is_understood(frame)).count();
     understood > 0 && understood * 2 >= frames.len()
 }

@@ -154,7 +154,7 @@ impl<'t> Walk<'t> {
             let (cdata, comment) = (rest.strip_prefix("<![CDATA["), rest.strip_prefix("<!--"));
             if let Some(inside) = cdata {
                 let (inside, _) = inside.split_once("]]>")?;
-                outside.push_str(&self.decoded(run, open));
+                self.decode_into(&mut outside, run, open);
                 // Text between CDATA sections keeps its place unless it is only layout.
                 if !outside.trim().is_empty() {
                     content.text.push_str(&outside);
@@ -166,7 +166,7 @@ impl<'t> Walk<'t> {
                 run = at;
             } else if let Some(inside) = comment.filter(|_| self.comments_end) {
                 if let Some((inside, _)) = inside.split_once("-->") {
-                    outside.push_str(&self.decoded(run, open));
+                    self.decode_into(&mut outside, run, open);
                     at = open + "<!---->".len() + inside.len();
                     run = at;
                 } else {
@@ -174,27 +174,30 @@ impl<'t> Walk<'t> {
                     at = open + 1;
                 }
             } else if let Some(length) = frame_tag(rest) {
-                outside.push_str(&self.decoded(run, open));
+                self.decode_into(&mut outside, run, open);
                 entities::clean_into(rest.get(..length)?, &mut outside, &mut self.replaced);
                 at = open + length;
                 run = at;
             } else if let Some((own, length)) = ending(rest, name) {
-                outside.push_str(&self.decoded(run, open));
+                self.decode_into(&mut outside, run, open);
                 content.closed = own;
                 break open + if own { length } else { 0 };
             } else {
                 at = open + 1;
             }
         };
-        if !has_cdata || !outside.trim().is_empty() {
+        if !has_cdata {
+            content.text = outside;
+        } else if !outside.trim().is_empty() {
             content.text.push_str(&outside);
         }
+        content.text.shrink_to_fit();
         self.seek(end);
         Some(content)
     }
 
-    fn decoded(&mut self, from: usize, to: usize) -> String {
-        entities::decode(self.text.get(from..to).unwrap_or_default(), &mut self.replaced)
+    fn decode_into(&mut self, out: &mut String, from: usize, to: usize) {
+        entities::decode_into(self.text.get(from..to).unwrap_or_default(), out, &mut self.replaced);
     }
 
     fn seek(&mut self, to: usize) {

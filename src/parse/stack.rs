@@ -13,9 +13,13 @@
 
 use super::{
     entities,
-    frame::{Certainty, Draft, element, line},
+    frame::{
+        Certainty, Draft, element, line,
+        shared::{SharedDraft, SharedFrames},
+    },
 };
-use crate::model::{CountedStack, Frame, Stack};
+use crate::model::{CountedStack, Stack};
+use std::sync::Arc;
 
 /// How numbers without a mark are to be read in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,7 +32,7 @@ pub(super) struct Notation {
 
 /// Reads one value as one call stack, leaf first. Each piece of the text stands in some frame's text.
 pub fn parse_stack(text: &str) -> Stack {
-    Notation::of(text).stack(text)
+    StackReader::new(text).stack(text)
 }
 
 /// Reads pasted text. A blank line, a heading (`Slot_0<TAB>[count:5]:`, `callstack`, `Short Stack Dump`, a debugger's
@@ -36,7 +40,8 @@ pub fn parse_stack(text: &str) -> Stack {
 /// heading says more.
 pub fn parse_stacks(text: &str) -> Vec<CountedStack> {
     let text = entities::decode_markup(text);
-    let mut building = Building { splits: true, ..Building::new(Notation::of(&text)) };
+    let mut shared = SharedFrames::default();
+    let mut building = Building { splits: true, ..Building::new(Notation::of(&text), &mut shared) };
     building.read(&text);
     building.finish()
 }
@@ -49,10 +54,24 @@ impl Notation {
             hex_numbers: has_hex_number(text),
         }
     }
+}
 
-    pub(super) fn stack(self, text: &str) -> Stack {
+/// Reads the stacks of one document.
+pub(super) struct StackReader {
+    notation: Notation,
+    shared: SharedFrames,
+}
+
+impl StackReader {
+    /// `document` tells how the numbers of its stacks are written.
+    pub(super) fn new(document: &str) -> Self {
+        Self { notation: Notation::of(document), shared: SharedFrames::default() }
+    }
+
+    /// Reads one value as one call stack.
+    pub(super) fn stack(&mut self, text: &str) -> Stack {
         let text = entities::decode_markup(text);
-        let mut building = Building::new(self);
+        let mut building = Building::new(self.notation, &mut self.shared);
         building.read(&text);
         building.finish().pop().map(|counted| counted.stack).unwrap_or_default()
     }
@@ -84,20 +103,29 @@ fn has_hex_number(text: &str) -> bool {
     })
 }
 
-struct Building {
+struct Building<'r> {
     notation: Notation,
+    shared: &'r mut SharedFrames,
     /// Whether blank lines, headings and numbers start new stacks.
     splits: bool,
     stacks: Vec<CountedStack>,
-    drafts: Vec<Draft>,
+    drafts: Vec<SharedDraft>,
     /// What the heading of the coming stack said.
     count: Option<u64>,
     highest_number: Option<u32>,
 }
 
-impl Building {
-    fn new(notation: Notation) -> Self {
-        Self { notation, splits: false, stacks: Vec::new(), drafts: Vec::new(), count: None, highest_number: None }
+impl<'r> Building<'r> {
+    fn new(notation: Notation, shared: &'r mut SharedFrames) -> Self {
+        Self {
+            notation,
+            shared,
+            splits: false,
+            stacks: Vec::new(),
+            drafts: Vec::new(),
+            count: None,
+            highest_number: None,
+        }
     }
 
     fn read(&mut self, text: &str) {
@@ -112,14 +140,14 @@ impl Building {
             if before.len() > prefix.len() {
                 self.lines(lines);
             }
-            let mut drafts = line::frames(prefix, self.notation);
-            let mut kept = tag;
-            if !is_all_frames(&drafts) {
-                drafts.clear();
-                kept = rest.get(start - prefix.len()..start + length).unwrap_or(tag);
+            let drafts = line::frames(prefix, self.notation);
+            if is_all_frames(&drafts) {
+                self.push(drafts);
+                self.element(tag);
+            } else {
+                let kept = rest.get(start - prefix.len()..start + length).unwrap_or(tag);
+                self.push(vec![element::read(tag, kept.trim())]);
             }
-            drafts.push(element::read(tag, kept.trim()));
-            self.push(drafts);
             rest = self.tail(after);
         }
         self.lines(rest);
@@ -138,7 +166,8 @@ impl Building {
         if is_all_frames(&drafts) {
             self.push(drafts);
         } else if let Some(last) = self.drafts.last_mut() {
-            last.frame.text = format!("{} {}", last.frame.text, line.trim());
+            let frame = Arc::make_mut(&mut last.frame);
+            frame.text = format!("{} {}", frame.text, line.trim());
         }
         next
     }
@@ -146,27 +175,50 @@ impl Building {
     fn lines(&mut self, text: &str) {
         for line in text.split('\n') {
             if !self.splits {
-                self.push(line::frames(line, self.notation));
+                self.line(line);
                 continue;
             }
             match heading(line) {
                 Some((count, rest)) => {
                     self.end_stack();
                     self.count = count;
-                    self.push(line::frames(rest, self.notation));
+                    self.line(rest);
                 }
                 None if line.trim().is_empty() => {
                     if !self.drafts.is_empty() {
                         self.end_stack();
                     }
                 }
-                None => self.push(line::frames(line, self.notation)),
+                None => self.line(line),
             }
         }
     }
 
-    fn push(&mut self, drafts: Vec<Draft>) {
-        for draft in drafts {
+    fn line(&mut self, line: &str) {
+        let notation = self.notation;
+        self.whole(line.trim(), |text| line::frames(text, notation));
+    }
+
+    fn element(&mut self, tag: &str) {
+        if tag.ends_with('>') {
+            self.whole(tag, |text| vec![element::read(text, text)]);
+        } else {
+            self.push(vec![element::read(tag, tag.trim())]);
+        }
+    }
+
+    /// Frames of a text that means the same wherever it stands.
+    fn whole(&mut self, text: &str, read: impl FnOnce(&str) -> Vec<Draft>) {
+        if let Some(draft) = self.shared.known(text) {
+            self.push([draft]);
+        } else {
+            let drafts = self.shared.keep(text, read(text));
+            self.push(drafts);
+        }
+    }
+
+    fn push(&mut self, drafts: impl IntoIterator<Item = impl Into<SharedDraft>>) {
+        for draft in drafts.into_iter().map(Into::into) {
             let number = draft.frame.number;
             if self.splits && number == Some(0) && self.highest_number > Some(0) {
                 self.end_stack();
@@ -196,27 +248,23 @@ fn is_all_frames(drafts: &[Draft]) -> bool {
 }
 
 /// Decides what only the stack as a whole can tell.
-fn settled(drafts: Vec<Draft>) -> Stack {
-    let certain = |draft: &Draft| draft.certainty == Certainty::Certain;
+fn settled(drafts: Vec<SharedDraft>) -> Stack {
+    let certain = |draft: &SharedDraft| draft.certainty == Certainty::Certain;
     let without_modules =
         drafts.iter().any(|draft| certain(draft) && draft.frame.symbol.is_some() && draft.frame.module.is_none());
     let any_certain =
         drafts.iter().any(|draft| draft.certainty == Certainty::Certain || draft.certainty == Certainty::NameAndOffset);
-    let settle = |draft: Draft| {
-        let mut frame = draft.frame;
-        match draft.certainty {
-            Certainty::NameAndOffset if without_modules => {
-                frame.symbol = frame.module.take();
-                frame.offset = frame.rva.take();
-            }
-            Certainty::Word if !any_certain => {
-                frame = Frame::unparsed(frame.text);
-            }
-            _ => {}
-        }
-        frame
+    let settle = |draft: SharedDraft| {
+        let is_otherwise = match draft.certainty {
+            Certainty::NameAndOffset => without_modules,
+            Certainty::Word => !any_certain,
+            Certainty::Certain | Certainty::Unparsed => false,
+        };
+        draft.otherwise.filter(|_| is_otherwise).unwrap_or(draft.frame)
     };
-    Stack { frames: drafts.into_iter().map(settle).collect() }
+    let mut frames = Vec::with_capacity(drafts.len());
+    frames.extend(drafts.into_iter().map(settle));
+    Stack { frames }
 }
 
 /// A heading's count, and what follows it on its line.

@@ -7,7 +7,7 @@
 use super::{
     entities::{self, Replaced},
     markup::{Start, Tag, Walk},
-    stack::Notation,
+    stack::StackReader,
 };
 use crate::model::{Slot, Target, TargetRoot};
 
@@ -115,7 +115,7 @@ fn root_after(text: &str, from: usize) -> Option<Root> {
                 .into_iter()
                 .find_map(|(name, root)| Some((before.strip_suffix(name)?, root)));
         if let Some((before, kind)) = named
-            && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            && !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':'))
         {
             let before = without_prefix(before);
             let opening =
@@ -200,7 +200,7 @@ struct OpenSlot {
 
 struct Building {
     target: Target,
-    notation: Notation,
+    reader: StackReader,
     unlisted: usize,
 }
 
@@ -215,7 +215,7 @@ fn read(text: &str, root: TargetRoot) -> (Target, usize) {
         annotation: None,
         problems: Vec::new(),
     };
-    let mut building = Building { target, notation: Notation::of(text), unlisted: 0 };
+    let mut building = Building { target, reader: StackReader::new(text), unlisted: 0 };
     let mut walk = Walk::new(text);
     building.fill(&mut walk);
     if walk.replaced.0 > 0 {
@@ -327,7 +327,7 @@ impl Building {
             self.problem(format!("slot {index} has no value"));
             String::new()
         });
-        let stack = self.notation.stack(&value);
+        let stack = self.reader.stack(&value);
         self.target.slots.push(Slot { index, count, truncated_bytes, value, stack });
     }
 

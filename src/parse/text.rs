@@ -1,15 +1,16 @@
 //! Owns the step from bytes to text: byte order marks, UTF-8 and UTF-16, invalid sequences.
 
 use crate::model::{Problem, Severity};
+use std::borrow::Cow;
 
 /// Bytes looked at to tell UTF-16 without a byte order mark.
 const LOOKED_AT: usize = 4096;
 
 /// Text and what was odd about its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Decoded {
-    /// The text, without byte order mark; each invalid sequence is one U+FFFD.
-    pub text: String,
+pub struct Decoded<'b> {
+    /// The text, without byte order mark; each invalid sequence is one U+FFFD. Valid UTF-8 is not copied.
+    pub text: Cow<'b, str>,
     /// `invalid_encoding` where something was replaced.
     pub problems: Vec<Problem>,
 }
@@ -23,12 +24,15 @@ enum Encoding {
 
 /// Reads UTF-8, UTF-16LE or UTF-16BE, each with or without byte order mark (SQL Server's dump files and SSMS exports are
 /// UTF-16LE).
-pub fn decode(bytes: &[u8]) -> Decoded {
+pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     let (encoding, body) = encoding(bytes);
     let (text, invalid) = match encoding {
-        Encoding::Utf8 => utf8(body),
-        Encoding::Utf16Le => utf16(body, u16::from_le_bytes),
-        Encoding::Utf16Be => utf16(body, u16::from_be_bytes),
+        Encoding::Utf8 => match std::str::from_utf8(body) {
+            Ok(text) => (Cow::Borrowed(text), 0),
+            Err(_) => owned(utf8(body)),
+        },
+        Encoding::Utf16Le => owned(utf16(body, u16::from_le_bytes)),
+        Encoding::Utf16Be => owned(utf16(body, u16::from_be_bytes)),
     };
     let mut problems = Vec::new();
     if invalid > 0 {
@@ -36,6 +40,10 @@ pub fn decode(bytes: &[u8]) -> Decoded {
         problems.push(Problem::new("invalid_encoding", Severity::Warning, message));
     }
     Decoded { text, problems }
+}
+
+fn owned((text, invalid): (String, usize)) -> (Cow<'static, str>, usize) {
+    (Cow::Owned(text), invalid)
 }
 
 fn encoding(bytes: &[u8]) -> (Encoding, &[u8]) {

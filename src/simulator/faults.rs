@@ -4,6 +4,7 @@ use crate::simulator::events::xml::TextForm;
 use crate::simulator::output::Message;
 use crate::simulator::versions::RawStackForm;
 use crate::simulator::views;
+use crate::simulator::wire::attention::AttentionReply;
 use std::str::FromStr;
 
 /// Where call stacks get their symbols. No source says which the product does, so the simulator offers each.
@@ -41,8 +42,6 @@ pub enum FaultKind {
     NoEventLossAllowed,
     /// `trace-status=rowset`: TRACESTATUS answers without rows when no flag is on, and not without a rowset.
     TraceStatusRowset,
-    /// `attention=apart`: an attention is acknowledged in a message of its own.
-    AttentionApart,
     /// `drop-last-event=refused`: the only event of a running session cannot be dropped.
     DropLastEventRefused,
     /// `deny=PERMISSION`: the permission, and what it covers, is denied to every login; `deny=sysadmin` takes the role.
@@ -55,6 +54,8 @@ pub enum FaultKind {
     Error(u32),
     /// `cut-target=N`: target documents end after N characters, as those above 4 MB do (documented).
     CutTarget(usize),
+    /// `attention=in-answer|apart`: where an attention that cuts an answer short is acknowledged.
+    Attention(AttentionReply),
 }
 
 /// A fault as given: `NAME[=VALUE][@STATEMENT][#INSTANCE]`.
@@ -130,13 +131,13 @@ const FAULTS: [(&str, &str); 17] = [
     ("refusal", "15151"),
     ("no-event-loss", "allowed"),
     ("trace-status", "rowset"),
-    ("attention", "apart"),
     ("drop-last-event", "refused"),
     ("deny", "the name of a server permission, or sysadmin"),
     ("dropped-events", "a number"),
     ("dropped-buffers", "a number"),
     ("cut-target", "a number of characters"),
     ("error", "an error number"),
+    ("attention", "in-answer or apart"),
 ];
 
 /// Statements that a fault can be for: of event sessions (create, start, stop, alter-add, alter-drop, drop) and DBCC.
@@ -174,12 +175,13 @@ impl FaultKind {
             ("refusal", "15151") => Some(Self::RefusalHides),
             ("no-event-loss", "allowed") => Some(Self::NoEventLossAllowed),
             ("trace-status", "rowset") => Some(Self::TraceStatusRowset),
-            ("attention", "apart") => Some(Self::AttentionApart),
             ("drop-last-event", "refused") => Some(Self::DropLastEventRefused),
             ("deny", permission) if !permission.is_empty() => Some(Self::Deny(permission.to_uppercase())),
             ("dropped-events", number) => number.parse().ok().map(Self::DroppedEvents),
             ("dropped-buffers", number) => number.parse().ok().map(Self::DroppedBuffers),
             ("error", number) => number.parse().ok().filter(|number| *number > 0).map(Self::Error),
+            ("attention", "in-answer") => Some(Self::Attention(AttentionReply::InAnswer)),
+            ("attention", "apart") => Some(Self::Attention(AttentionReply::Apart)),
             ("cut-target", number) => number.parse().ok().map(Self::CutTarget),
             _ => None,
         }
@@ -255,8 +257,6 @@ pub struct Switches {
     pub no_event_loss_allowed: bool,
     /// Whether TRACESTATUS answers an empty rowset when no flag is on.
     pub trace_status_rowset: bool,
-    /// Whether an attention is acknowledged in a message of its own.
-    pub attention_apart: bool,
     /// Whether the only event of a running session cannot be dropped.
     pub drop_last_event_refused: bool,
     /// Permissions denied to every login, in upper case; SYSADMIN is the role.
@@ -269,6 +269,8 @@ pub struct Switches {
     pub errors: Vec<(String, u32)>,
     /// Characters after which target documents end; `None`: 4 MB (documented).
     pub target_limit: Option<usize>,
+    /// Where an attention that cuts an answer short is acknowledged.
+    pub attention: AttentionReply,
 }
 
 impl Switches {
@@ -287,7 +289,6 @@ impl Switches {
                 FaultKind::RefusalHides => switches.refusal_hides = true,
                 FaultKind::NoEventLossAllowed => switches.no_event_loss_allowed = true,
                 FaultKind::TraceStatusRowset => switches.trace_status_rowset = true,
-                FaultKind::AttentionApart => switches.attention_apart = true,
                 FaultKind::DropLastEventRefused => switches.drop_last_event_refused = true,
                 FaultKind::Deny(permission) => switches.denied.push(permission.clone()),
                 FaultKind::DroppedEvents(count) => switches.dropped_events = *count,
@@ -296,6 +297,7 @@ impl Switches {
                     switches.errors.extend(fault.statement.clone().map(|statement| (statement, *number)));
                 }
                 FaultKind::CutTarget(limit) => switches.target_limit = Some(*limit),
+                FaultKind::Attention(reply) => switches.attention = *reply,
             }
         }
         switches
@@ -338,6 +340,7 @@ mod tests {
             ("symbols=missing#0", "not an instance number"),
             ("symbols=missing@SELECT", "takes no `@select`"),
             ("", "unknown fault ``"),
+            ("attention=later", "takes in-answer or apart"),
             ("error=1205", "needs `@STATEMENT`: one of create, start"),
             ("error=0@start", "takes an error number"),
             ("error=1205@begin", "unknown statement `@begin`"),

@@ -66,6 +66,8 @@ pub trait Session: Send {
     fn cancel(&mut self);
     /// sp_reset_connection.
     fn reset(&mut self);
+    /// The client began a transaction outside of T-SQL, or ended one: `@@TRANCOUNT` is 1 or 0 after it.
+    fn set_in_transaction(&mut self, _open: bool) {}
 }
 
 /// Who runs a statement.

@@ -10,7 +10,6 @@ use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::server::{Server, ServerOptions, TlsMode, start};
 use crate::simulator::sql::SqlSession;
-use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::hooks::Hooks;
 use crate::simulator::workload::UnknownWorkload;
 use crate::simulator::workload::pace::Pace;
@@ -43,8 +42,8 @@ pub struct LaunchOptions {
     pub overflow: Overflow,
     /// Trace flags on from the start (-T).
     pub startup_flags: Vec<u32>,
-    /// Whether it offers TLS.
-    pub tls: bool,
+    /// Encryption that it offers.
+    pub tls: TlsMode,
     /// Password of [`USER`]; a random one without it.
     pub password: Option<String>,
     /// Time.
@@ -64,7 +63,7 @@ impl Default for LaunchOptions {
             faults: Vec::new(),
             overflow: Overflow::default(),
             startup_flags: Vec::new(),
-            tls: true,
+            tls: TlsMode::On,
             password: None,
             clock: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
@@ -139,11 +138,10 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         },
         options.clock,
     )?;
-    let attention = if instance.switches().attention_apart { AttentionReply::Apart } else { AttentionReply::default() };
     let server_options = ServerOptions {
-        attention,
-        tls: if options.tls { TlsMode::On } else { TlsMode::Off },
+        tls: options.tls,
         hooks: options.hooks,
+        attention: instance.switches().attention,
         ..ServerOptions::new(options.listen)
     };
     let server = start(server_options, Arc::new(Front { instance }))

@@ -48,7 +48,7 @@ impl Connection {
             Ok(Err(tiberius::error::Error::Server(error))) => {
                 Err(SqlServerError::Login { address: options.address.clone(), source: message(&error) })
             }
-            Ok(Err(error)) => Err(failed(failure(error))),
+            Ok(Err(error)) => Err(failed(connect_failure(error, options))),
         }
     }
 
@@ -169,8 +169,6 @@ fn config(options: &ConnectOptions) -> tiberius::Result<Config> {
         config.trust_cert();
     } else if let Some(pem) = &options.ca_pem {
         config.trust_cert_ca_bundle(pem.as_bytes());
-    } else if let Some(file) = &options.ca_file {
-        config.trust_cert_ca(file.display());
     }
     if let Some(name) = &options.hostname_in_certificate {
         config.hostname_in_certificate(name);
@@ -241,10 +239,36 @@ fn message(error: &tiberius::error::TokenError) -> ServerMessage {
     }
 }
 
+/// Why connecting failed, in the words of these settings where the driver has its own or none.
+fn connect_failure(error: tiberius::error::Error, options: &ConnectOptions) -> ConnectFailure {
+    use tiberius::error::Error;
+    let may_be_refused = matches!(options.encryption, Encryption::Mandatory | Encryption::Optional);
+    match error {
+        Error::Protocol(text) if text.contains("requested encryption level") => ConnectFailure::NoEncryption,
+        // A server without TLS gives up on the handshake that the driver begins for the login.
+        Error::Io { ref message, .. } if may_be_refused && message.contains("tls handshake eof") => {
+            ConnectFailure::NoEncryption
+        }
+        Error::Io { kind: io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof, .. }
+            if options.encryption == Encryption::Strict =>
+        {
+            ConnectFailure::NoStrictEncryption
+        }
+        Error::Conversion(text) if options.address.instance.is_some() => ConnectFailure::Browser(text.into_owned()),
+        other => failure(other),
+    }
+}
+
+/// What the driver adds to a rejected certificate: advice on its own functions.
+const DRIVER_ADVICE: &str = " To connect anyway";
+
 fn failure(error: tiberius::error::Error) -> ConnectFailure {
     match error {
         tiberius::error::Error::Io { kind, message } => ConnectFailure::Network(io::Error::new(kind, message)),
-        tiberius::error::Error::Tls(text) => ConnectFailure::Tls(text),
+        tiberius::error::Error::Tls(text) => {
+            let told = text.split_once(DRIVER_ADVICE).map_or(text.as_str(), |(told, _advice)| told);
+            ConnectFailure::Tls(told.trim_end_matches('.').to_owned())
+        }
         tiberius::error::Error::Protocol(text) => ConnectFailure::Protocol(text.into_owned()),
         other => ConnectFailure::Protocol(other.to_string()),
     }

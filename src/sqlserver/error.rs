@@ -89,6 +89,15 @@ pub enum ConnectFailure {
     /// Certificate or handshake.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The server offers no TLS.
+    #[error("the server offers no encryption")]
+    NoEncryption,
+    /// The server does not begin with TLS.
+    #[error("the server ended a connection that begins with TLS")]
+    NoStrictEncryption,
+    /// The SQL Server Browser did not name the instance's port.
+    #[error("{0}")]
+    Browser(String),
     /// Out of time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
@@ -130,14 +139,18 @@ impl SqlServerError {
         match self {
             Self::Login { source, .. } => Some(login_hint(source.number).to_owned()),
             Self::Connect { source: ConnectFailure::Tls(text), .. } => Some(tls_hint(text).to_owned()),
+            Self::Connect { source: ConnectFailure::NoEncryption, .. } => {
+                Some("-N disable connects without; then the password and all data can be read on the way".to_owned())
+            }
+            Self::Connect { source: ConnectFailure::NoStrictEncryption, .. } => {
+                Some("-N strict needs SQL Server 2022 or newer, set up for it; leave it out for any other".to_owned())
+            }
+            Self::Connect { source: ConnectFailure::Browser(_), .. } => Some(BROWSER_HINT.to_owned()),
             Self::Connect { address, source: ConnectFailure::Network(_) | ConnectFailure::TimedOut(_) } => {
                 Some(match (&address.instance, address.port) {
-                    (Some(_), None) => {
-                        "a named instance needs the SQL Server Browser (UDP 1434); give the port instead: -S host,port"
-                            .to_owned()
-                    }
+                    (Some(_), None) => BROWSER_HINT.to_owned(),
                     _ => format!(
-                        "is TCP port {} right and open, and TCP/IP enabled for the instance? -l SECONDS waits longer",
+                        "are the host name and TCP port {} right, is it open, and TCP/IP enabled for the instance? -l SECONDS waits longer",
                         address.tcp_port()
                     ),
                 })
@@ -147,6 +160,9 @@ impl SqlServerError {
         }
     }
 }
+
+const BROWSER_HINT: &str =
+    "a named instance needs the SQL Server Browser (UDP 1434); give the port instead: -S host,port";
 
 fn login_hint(number: u32) -> &'static str {
     match number {

@@ -2,7 +2,6 @@
 
 use crate::sqlserver::ServerAddress;
 use secrecy::SecretString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How the connection is encrypted (sqlcmd's `-N`).
@@ -48,9 +47,7 @@ pub struct ConnectOptions {
     pub encryption: Encryption,
     /// Do not validate the server's certificate (`-C`).
     pub trust_certificate: bool,
-    /// PEM file of the authority to trust instead of the platform's.
-    pub ca_file: Option<PathBuf>,
-    /// PEM text of the authority to trust; wins over `ca_file`.
+    /// PEM text of the authorities to trust instead of the platform's.
     pub ca_pem: Option<String>,
     /// Name expected in the certificate (`-F`).
     pub hostname_in_certificate: Option<String>,

@@ -1,13 +1,13 @@
 //! Owns the dry run: the statements of a capture in their order, with what is only known at run time marked.
 
-use crate::catalog::sessions::{Sessions, SessionsError};
+use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
-use crate::statements::{RenderError, Scope, SessionDefinition, Statements, symbol_trace_flags};
+use crate::statements::{Filters, RenderError, Scope, SessionDefinition, Statements, symbol_trace_flags};
 
 /// What a dry run is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
-    /// Scenario.
+    /// Scenarios, joined with `+`.
     pub scenario: String,
     /// Server version.
     pub version: ServerVersion,
@@ -15,6 +15,12 @@ pub struct DryRun {
     pub slots: Option<u64>,
     /// Event cap instead of the scenario's.
     pub max_events: Option<u64>,
+    /// Whether the database of the filters is looked up.
+    pub database: Option<String>,
+    /// Filters that are known beforehand.
+    pub filters: Filters,
+    /// Whether every key is captured.
+    pub all_types: bool,
     /// Whether trace flags are opted in.
     pub trace_flags: bool,
     /// Whether for the whole window.
@@ -23,6 +29,25 @@ pub struct DryRun {
     pub force_flags: bool,
     /// Length of the window, seconds.
     pub window_seconds: u64,
+}
+
+impl DryRun {
+    /// A minute of a scenario, without filters and flags.
+    pub fn new(scenario: &str, version: ServerVersion) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            version,
+            slots: None,
+            max_events: None,
+            database: None,
+            filters: Filters::default(),
+            all_types: false,
+            trace_flags: false,
+            flags_during_window: false,
+            force_flags: false,
+            window_seconds: 60,
+        }
+    }
 }
 
 /// A statement and when it is sent.
@@ -58,80 +83,207 @@ const NAME: &str = "xestack:1:{scenario}:<run id>:<host>:<boot>:<process>:<deadl
 
 /// The statements of a capture in their order.
 pub fn dry_run(sessions: &Sessions, options: &DryRun) -> Result<Vec<DryStatement>, DryRunError> {
-    let scenario = sessions.scenario(&options.scenario)?;
-    if options.version < scenario.minimum_version || options.version == ServerVersion::AzureDb {
-        return Err(DryRunError::Version { scenario: options.scenario.clone(), version: options.version });
+    let scenarios = sessions.joined_scenarios(&options.scenario)?;
+    let version = options.version;
+    let is_too_old = |scenario: &&&Scenario| version < scenario.minimum_version || version == ServerVersion::AzureDb;
+    if let Some(scenario) = scenarios.iter().find(is_too_old) {
+        return Err(DryRunError::Version { scenario: scenario.name.clone(), version });
     }
-    let statements = Statements::new(sessions, options.version);
-    // The server symbolises only `callstack`, so flags that are insisted on need it.
-    let uses_rva = options.version >= ServerVersion::V2022 && !(options.trace_flags && options.force_flags);
-    let all_flags = symbol_trace_flags(options.version);
-    let uses_flags = options.trace_flags && !all_flags.is_empty() && !uses_rva;
-    let flag_text: Vec<String> = all_flags.iter().map(ToString::to_string).collect();
-    let flags = if uses_flags { flag_text.join(".") } else { "-".to_owned() };
-    let name = NAME.replace("{scenario}", &scenario.name).replace("{flags}", &flags);
-    let definition = SessionDefinition {
-        name: name.clone(),
-        wait_type_key: None,
-        callstack_action: if uses_rva { "callstack_rva" } else { "callstack" }.to_owned(),
-        target: if options.version == ServerVersion::V2008R2 { "asynchronous_bucketizer" } else { "histogram" }
-            .to_owned(),
-        slots: options.slots.unwrap_or(if uses_rva { scenario.session.slots_rva } else { scenario.session.slots }),
-        max_events: options.max_events.unwrap_or(scenario.limits.max_events),
-        max_memory_kb: scenario.session.max_memory_kb,
-        partition_mode: "NONE".to_owned(),
+    let all_flags = symbol_trace_flags(version);
+    let has_rva = version >= ServerVersion::V2022;
+    let uses_flags = options.trace_flags && !all_flags.is_empty() && (!has_rva || options.force_flags);
+    let run = Run {
+        statements: Statements::new(sessions, version),
+        options,
+        scenarios,
+        all_flags,
+        uses_flags,
+        uses_rva: has_rva && !uses_flags,
     };
     let mut list = List(Vec::new());
-    let wait_type = &scenario.session.wait_type;
-    list.add("before: who answers", statements.common("identity", &[])?);
-    list.add("before: what this login may do", statements.common("rights", &[])?);
-    list.add("before: what this build offers", statements.common("capabilities", &[])?);
-    list.add("before: key of the wait type on this build", statements.map_key("wait_types", wait_type)?);
-    if !all_flags.is_empty() {
-        list.add("before: trace flags as they are", statements.trace_status(all_flags)?);
-    }
-    let look = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
-    list.add("before: CPU, read twice, 2 s apart", statements.counters(&look)?);
-    list.add("before: event rate, read twice, 2 s apart", statements.volume(wait_type)?);
-    list.add("before: loaded modules", statements.common("dm_os_loaded_modules", &[])?);
-    list.add("lock: one capture of a scenario at a time", statements.take_lock(&format!("xestack/{}", scenario.name))?);
-    list.add("change: the event session, stopped", statements.create_session(scenario, &definition)?);
-    if uses_flags && options.flags_during_window {
-        list.add("lock: global trace flags", statements.take_lock("xestack/flags")?);
-        list.add("change: trace flags for the window", statements.trace_on(all_flags, Scope::Global)?);
-    }
-    list.add("change: the window opens", statements.session("start_session", &name)?);
-    list.add("counters: first", statements.counters(&scenario.counters.snapshot)?);
-    list.add(
-        &format!("counters: samples through {} s", options.window_seconds),
-        statements.common(&scenario.counters.sample, &[])?,
-    );
-    list.add("change: the window closes; the target stays", statements.drop_event(&name, &scenario.session.event)?);
-    list.add("counters: last", statements.counters(&scenario.counters.snapshot)?);
-    list.add("read: the target, raw, after twice the dispatch latency", statements.read_target(&name)?);
-    if uses_flags && !options.flags_during_window {
-        list.add("symbols: flags for this connection", statements.trace_on(all_flags, Scope::Session)?);
-        list.add("symbols: the target again", statements.read_target(&name)?);
-        list.add("symbols: flags off again", statements.trace_off(all_flags, Scope::Session)?);
-        list.add("only if still raw: lock", statements.take_lock("xestack/flags")?);
-        list.add(
-            "only if still raw: flags globally, unless on already",
-            statements.trace_on(all_flags, Scope::Global)?,
-        );
-        list.add("only if still raw: the target again", statements.read_target(&name)?);
-        list.add("only if still raw: off at once what was turned on", statements.trace_off(all_flags, Scope::Global)?);
-        list.add("only if still raw: lock given back", statements.release_lock("xestack/flags")?);
-    }
-    list.add("restore: stop", statements.session("stop_session", &name)?);
-    if uses_flags {
-        list.add("restore: what this run turned on and is still on", statements.trace_off(all_flags, Scope::Global)?);
-    }
-    if !all_flags.is_empty() {
-        list.add("restore: trace flags are as before", statements.trace_status(all_flags)?);
-    }
-    list.add("restore: drop", statements.session("drop_session", &name)?);
-    list.add("restore: no session of this run is left", statements.common("list_sessions", &[])?);
+    run.before(&mut list)?;
+    run.survey(&mut list)?;
+    run.window(&mut list)?;
+    run.read(&mut list)?;
+    run.restore(&mut list)?;
     Ok(list.0)
+}
+
+struct Run<'a> {
+    statements: Statements<'a>,
+    options: &'a DryRun,
+    scenarios: Vec<&'a Scenario>,
+    all_flags: &'static [u32],
+    uses_flags: bool,
+    uses_rva: bool,
+}
+
+type Listed = Result<(), RenderError>;
+
+impl Run<'_> {
+    fn name(&self, scenario: &Scenario) -> String {
+        let numbers: Vec<String> = self.all_flags.iter().map(ToString::to_string).collect();
+        let flags = if self.uses_flags { numbers.join(".") } else { "-".to_owned() };
+        NAME.replace("{scenario}", &scenario.name).replace("{flags}", &flags)
+    }
+
+    fn definition(&self, scenario: &Scenario, slots: u64) -> SessionDefinition {
+        SessionDefinition {
+            name: self.name(scenario),
+            keys: if self.options.all_types && scenario.session.value.is_none() { Some(Vec::new()) } else { None },
+            filters: self.options.filters,
+            callstack_action: if self.uses_rva { "callstack_rva" } else { "callstack" }.to_owned(),
+            target: match self.options.version {
+                ServerVersion::V2008R2 => "asynchronous_bucketizer",
+                _ => "histogram",
+            }
+            .to_owned(),
+            slots,
+            max_events: self.options.max_events.unwrap_or(scenario.limits.max_events),
+            max_memory_kb: scenario.session.max_memory_kb,
+            partition_mode: if self.scenarios.iter().any(|scenario| scenario.session.per_node) {
+                "PER_NODE"
+            } else {
+                "NONE"
+            }
+            .to_owned(),
+        }
+    }
+
+    fn counters(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.scenarios.iter().flat_map(|scenario| &scenario.counters.snapshot) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    fn before(&self, list: &mut List) -> Listed {
+        let statements = &self.statements;
+        list.add("before: who answers", statements.common("identity", &[])?);
+        list.add("before: what this login may do", statements.common("rights", &[])?);
+        list.add("before: what this build offers", statements.common("capabilities", &[])?);
+        for scenario in self.scenarios.iter().filter(|scenario| scenario.session.value.is_none()) {
+            list.add("before: keys and names on this build", statements.map_names(&scenario.session.map)?);
+        }
+        for scenario in &self.scenarios {
+            if let Some(value) = &scenario.session.value {
+                list.add("before: key of the value on this build", statements.map_key(&scenario.session.map, value)?);
+            }
+        }
+        if let Some(database) = &self.options.database {
+            list.add("before: id of the database", statements.database_id(database)?);
+        }
+        if !self.all_flags.is_empty() {
+            list.add("before: trace flags as they are", statements.trace_status(self.all_flags)?);
+        }
+        let look = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
+        list.add("before: CPU, read twice, 2 s apart", statements.counters(&look)?);
+        for scenario in &self.scenarios {
+            if let Some(volume) = &scenario.counters.volume {
+                list.add("before: event rate, read twice, 2 s apart", statements.volume(volume, scenario)?);
+            }
+        }
+        list.add("before: event sessions that run", statements.common("list_sessions", &[])?);
+        list.add("before: loaded modules", statements.common("dm_os_loaded_modules", &[])?);
+        for scenario in &self.scenarios {
+            let lock = statements.take_lock(&format!("xestack/{}", scenario.name))?;
+            list.add("lock: one capture of a scenario at a time", lock);
+        }
+        Ok(())
+    }
+
+    fn survey(&self, list: &mut List) -> Listed {
+        let statements = &self.statements;
+        for scenario in &self.scenarios {
+            let Some(survey) = &scenario.survey else { continue };
+            let name = self.name(scenario);
+            let definition = SessionDefinition { keys: Some(Vec::new()), ..self.definition(scenario, survey.slots) };
+            let create = statements.create_session(scenario, &survey.create, &definition)?;
+            list.add("survey: a session without call stacks, stopped", create);
+            let purpose = format!("survey: it counts for {} s", survey.seconds);
+            list.add(&purpose, statements.session("start_session", &name)?);
+            list.add("survey: it ends; the target stays", statements.drop_event(&name, &scenario.session.event)?);
+            list.add("survey: which keys there are, and how often", statements.read_target(&name)?);
+            list.add("survey: stop", statements.session("stop_session", &name)?);
+            list.add("survey: drop", statements.session("drop_session", &name)?);
+        }
+        Ok(())
+    }
+
+    fn window(&self, list: &mut List) -> Listed {
+        let statements = &self.statements;
+        for scenario in &self.scenarios {
+            let slots = if self.uses_rva { scenario.session.slots_rva } else { scenario.session.slots };
+            let definition = self.definition(scenario, self.options.slots.unwrap_or(slots));
+            let create = statements.create_session(scenario, &scenario.session.create, &definition)?;
+            list.add("change: the event session, stopped", create);
+        }
+        if self.uses_flags && self.options.flags_during_window {
+            list.add("lock: global trace flags", statements.take_lock("xestack/flags")?);
+            list.add("change: trace flags for the window", statements.trace_on(self.all_flags, Scope::Global)?);
+        }
+        for scenario in &self.scenarios {
+            list.add("change: the window opens", statements.session("start_session", &self.name(scenario))?);
+        }
+        list.add("counters: first", statements.counters(&self.counters())?);
+        if let Some(scenario) = self.scenarios.first() {
+            let purpose = format!("counters: samples through {} s", self.options.window_seconds);
+            list.add(&purpose, statements.common(&scenario.counters.sample, &[])?);
+        }
+        for scenario in &self.scenarios {
+            let drop_event = statements.drop_event(&self.name(scenario), &scenario.session.event)?;
+            list.add("change: the window closes; the target stays", drop_event);
+        }
+        list.add("counters: last", statements.counters(&self.counters())?);
+        Ok(())
+    }
+
+    fn read(&self, list: &mut List) -> Listed {
+        let statements = &self.statements;
+        let read_all = |list: &mut List, purpose: &str| -> Listed {
+            for scenario in &self.scenarios {
+                list.add(purpose, statements.read_target(&self.name(scenario))?);
+            }
+            Ok(())
+        };
+        read_all(list, "read: the target, raw, after twice the dispatch latency")?;
+        if !self.uses_flags || self.options.flags_during_window {
+            return Ok(());
+        }
+        list.add("symbols: flags for this connection", statements.trace_on(self.all_flags, Scope::Session)?);
+        read_all(list, "symbols: the target again")?;
+        list.add("symbols: flags off again", statements.trace_off(self.all_flags, Scope::Session)?);
+        list.add("only if still raw: lock", statements.take_lock("xestack/flags")?);
+        let on = statements.trace_on(self.all_flags, Scope::Global)?;
+        list.add("only if still raw: flags globally, unless on already", on);
+        read_all(list, "only if still raw: the target again")?;
+        let off = statements.trace_off(self.all_flags, Scope::Global)?;
+        list.add("only if still raw: off at once what was turned on", off);
+        list.add("only if still raw: lock given back", statements.release_lock("xestack/flags")?);
+        Ok(())
+    }
+
+    fn restore(&self, list: &mut List) -> Listed {
+        let statements = &self.statements;
+        for scenario in &self.scenarios {
+            list.add("restore: stop", statements.session("stop_session", &self.name(scenario))?);
+        }
+        if self.uses_flags {
+            let off = statements.trace_off(self.all_flags, Scope::Global)?;
+            list.add("restore: what this run turned on and is still on", off);
+        }
+        if !self.all_flags.is_empty() {
+            list.add("restore: trace flags are as before", statements.trace_status(self.all_flags)?);
+        }
+        for scenario in &self.scenarios {
+            list.add("restore: drop", statements.session("drop_session", &self.name(scenario))?);
+        }
+        list.add("restore: no session of this run is left", statements.common("list_sessions", &[])?);
+        Ok(())
+    }
 }
 
 struct List(Vec<DryStatement>);

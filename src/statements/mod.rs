@@ -6,5 +6,5 @@ mod render;
 mod script;
 
 pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
-pub use render::{Argument, RenderError, render};
+pub use render::{Argument, Filters, RenderError, render};
 pub use script::{Scope, SessionDefinition, Statements, symbol_trace_flags};

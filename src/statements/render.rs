@@ -15,8 +15,38 @@ pub enum Argument<'a> {
     Numbers(&'a [u32]),
     /// A keyword or dotted name of the statement's grammar: letters, digits, `_` and `.` only.
     Keyword(&'a str),
-    /// A value that is only known at run time, shown in a dry run as `0 /* … */`.
-    LookedUp(&'a str),
+    /// A test of a predicate, followed by ` AND `; nothing where it tests for no key.
+    Keys {
+        /// Event field.
+        field: &'a str,
+        /// Its keys; `None` where they are only known at run time.
+        keys: Option<&'a [u64]>,
+        /// What is looked up then.
+        looked_up: &'a str,
+    },
+    /// Further tests of a predicate, each followed by ` AND `.
+    Filters(&'a Filters),
+}
+
+/// Which events of a session are counted, beside those of its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Filters {
+    /// Only those in this database.
+    pub database_id: Option<u64>,
+    /// Only those of this session.
+    pub session_id: Option<u64>,
+    /// Only each n-th.
+    pub sample_one_in: Option<u64>,
+}
+
+impl Filters {
+    /// The integer tests first, the sample last: each event that reaches it is counted there.
+    fn conditions(self) -> impl Iterator<Item = String> {
+        let database = self.database_id.map(|id| format!("sqlserver.database_id = {id}"));
+        let session = self.session_id.map(|id| format!("sqlserver.session_id = {id}"));
+        let sample = self.sample_one_in.map(|n| format!("package0.divides_by_uint64(package0.counter, {n})"));
+        database.into_iter().chain(session).chain(sample)
+    }
 }
 
 /// A statement text that cannot be filled in: an error in the catalogue.
@@ -69,43 +99,79 @@ fn write_argument(text: &mut String, statement: &str, argument: &Argument<'_>) -
             let list: Vec<String> = numbers.iter().map(ToString::to_string).collect();
             write!(text, "{}", list.join(", "))
         }
-        Argument::LookedUp(what) => write!(text, "0 /* {}, looked up at run time */", what.replace("*/", "* /")),
-        Argument::Keyword(value) => {
-            if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
-                return Err(RenderError::Keyword { statement: statement.to_owned(), value: (*value).to_owned() });
+        Argument::Keyword(value) => write!(text, "{}", keyword(statement, value)?),
+        Argument::Keys { field, keys, looked_up } => {
+            let field = keyword(statement, field)?;
+            match keys {
+                None => {
+                    write!(text, "{field} = 0 /* {}, looked up at run time */ AND ", looked_up.replace("*/", "* /"))
+                }
+                Some([]) => Ok(()),
+                Some([key]) => write!(text, "{field} = {key} AND "),
+                Some(keys) => {
+                    let tests: Vec<String> = keys.iter().map(|key| format!("{field} = {key}")).collect();
+                    write!(text, "({}) AND ", tests.join(" OR "))
+                }
             }
-            write!(text, "{value}")
         }
+        Argument::Filters(filters) => filters.conditions().try_for_each(|condition| write!(text, "{condition} AND ")),
     };
     // Writing to a String cannot fail.
     debug_assert!(written.is_ok());
     Ok(())
 }
 
+fn keyword<'a>(statement: &str, value: &'a str) -> Result<&'a str, RenderError> {
+    if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
+        return Err(RenderError::Keyword { statement: statement.to_owned(), value: value.to_owned() });
+    }
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Argument, RenderError, render};
+    use super::{Argument, Filters, RenderError, render};
+
+    #[test]
+    fn predicates_test_keys_first_and_sample_last() {
+        let shown = |keys, filters: Filters| {
+            let looked_up = "wait_types: X*/Y";
+            let arguments =
+                [("keys", Argument::Keys { field: "type", keys, looked_up }), ("filters", Argument::Filters(&filters))];
+            render("s", "WHERE {keys}{filters}package0.counter <= 9", &arguments).unwrap()
+        };
+        let none = Filters::default();
+        let all = Filters { database_id: Some(5), session_id: Some(52), sample_one_in: Some(10) };
+        for (keys, filters, expected) in [
+            (Some(&[][..]), none, "WHERE package0.counter <= 9"),
+            (Some(&[7][..]), none, "WHERE type = 7 AND package0.counter <= 9"),
+            (Some(&[7, 8][..]), none, "WHERE (type = 7 OR type = 8) AND package0.counter <= 9"),
+            (None, none, "WHERE type = 0 /* wait_types: X* /Y, looked up at run time */ AND package0.counter <= 9"),
+            (
+                Some(&[7][..]),
+                all,
+                "WHERE type = 7 AND sqlserver.database_id = 5 AND sqlserver.session_id = 52 AND \
+                 package0.divides_by_uint64(package0.counter, 10) AND package0.counter <= 9",
+            ),
+        ] {
+            assert_eq!(shown(keys, filters), expected);
+        }
+    }
 
     #[test]
     fn values_stay_inside_their_quotation() {
         let filled = render(
             "s",
-            "A {name} {text} {n} {list} {word} {key}\n",
+            "A {name} {text} {n} {list} {word}\n",
             &[
                 ("name", Argument::Name("a]; DROP")),
                 ("text", Argument::Text("it's '' {n}")),
                 ("n", Argument::Number(7)),
                 ("list", Argument::Numbers(&[3656, 2592])),
                 ("word", Argument::Keyword("sqlos.wait_info")),
-                ("key", Argument::LookedUp("wait_types: X*/Y")),
             ],
         );
-        assert_eq!(
-            filled.as_deref(),
-            Ok(
-                "A [a]]; DROP] N'it''s '''' {n}' 7 3656, 2592 sqlos.wait_info 0 /* wait_types: X* /Y, looked up at run time */"
-            )
-        );
+        assert_eq!(filled.as_deref(), Ok("A [a]]; DROP] N'it''s '''' {n}' 7 3656, 2592 sqlos.wait_info"));
     }
 
     #[test]

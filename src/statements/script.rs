@@ -1,8 +1,8 @@
 //! Owns which statement is sent for which step of a capture.
 
-use crate::catalog::sessions::{Scenario, Sessions};
+use crate::catalog::sessions::{Scenario, SessionTemplate, Sessions};
 use crate::model::ServerVersion;
-use crate::statements::{Argument, RenderError, render};
+use crate::statements::{Argument, Filters, RenderError, render};
 
 /// Where a trace flag is turned on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,10 @@ pub enum Scope {
 pub struct SessionDefinition {
     /// Its name, the marker of the run.
     pub name: String,
-    /// Key of the wait type; `None` in a dry run.
-    pub wait_type_key: Option<u64>,
+    /// Keys it is filtered to; none for all events, `None` in a dry run.
+    pub keys: Option<Vec<u64>>,
+    /// What else it is filtered to.
+    pub filters: Filters,
     /// `callstack` or `callstack_rva`.
     pub callstack_action: String,
     /// `histogram` or `asynchronous_bucketizer`.
@@ -63,18 +65,19 @@ impl<'a> Statements<'a> {
         render(name, text, arguments)
     }
 
-    /// CREATE EVENT SESSION, stopped.
-    pub fn create_session(&self, scenario: &Scenario, session: &SessionDefinition) -> Rendered {
-        let file = &scenario.session.create;
+    /// CREATE EVENT SESSION, stopped, from one of the scenario's files.
+    pub fn create_session(&self, scenario: &Scenario, file: &str, session: &SessionDefinition) -> Rendered {
         let text = self
             .sessions
             .scenario_text(&scenario.name, file)
             .ok_or_else(|| RenderError::Missing(format!("{}/{file}", scenario.name)))?;
-        let looked_up = format!("wait_types: {}", scenario.session.wait_type);
+        let SessionTemplate { field, map, value, .. } = &scenario.session;
+        let looked_up = format!("{}: {}", map.trim_matches('%'), value.as_deref().unwrap_or("the dominant ones"));
         let arguments = [
             ("session_name", Argument::Name(&session.name)),
             ("callstack_action", Argument::Keyword(&session.callstack_action)),
-            ("wait_type", session.wait_type_key.map_or(Argument::LookedUp(&looked_up), Argument::Number)),
+            ("keys", Argument::Keys { field, keys: session.keys.as_deref(), looked_up: &looked_up }),
+            ("filters", Argument::Filters(&session.filters)),
             ("max_events", Argument::Number(session.max_events)),
             ("target", Argument::Keyword(&session.target)),
             ("slots", Argument::Number(session.slots)),
@@ -103,6 +106,16 @@ impl<'a> Statements<'a> {
     /// The key of a map value.
     pub fn map_key(&self, map: &str, value: &str) -> Rendered {
         self.common("map_keys", &[("map", Argument::Text(map)), ("value", Argument::Text(value))])
+    }
+
+    /// All keys of a map with their names.
+    pub fn map_names(&self, map: &str) -> Rendered {
+        self.common("map_names", &[("map", Argument::Text(map))])
+    }
+
+    /// The id of a database.
+    pub fn database_id(&self, name: &str) -> Rendered {
+        self.common("database_id", &[("database", Argument::Text(name))])
     }
 
     /// Values of a map that look like one.
@@ -143,9 +156,9 @@ impl<'a> Statements<'a> {
         self.common("release_lock", &[("resource", Argument::Text(resource))])
     }
 
-    /// The count that predicts the event rate.
-    pub fn volume(&self, wait_type: &str) -> Rendered {
-        self.common("volume", &[("wait_type", Argument::Text(wait_type))])
+    /// The count that predicts a scenario's event rate.
+    pub fn volume(&self, statement: &str, scenario: &Scenario) -> Rendered {
+        self.common(statement, &[("value", Argument::Text(scenario.session.value.as_deref().unwrap_or_default()))])
     }
 
     /// Several counter tables in one batch, so that they are of one moment.

@@ -21,8 +21,12 @@ pub fn ensure_private_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Puts a file of these bytes in place, whole or not at all: written 0600 beside its place, synced, renamed.
-/// What stood there before is replaced, its mode with it.
+/// What stood there before is replaced, its mode with it, and a link is replaced. A pipe or a device is
+/// no place for a file: it is written to.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if is_pipe_or_device(path) {
+        return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
     let temporary = temporary_beside(path)?;
     let written = write_new(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
     match written {
@@ -33,6 +37,25 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
             Err(error)
         }
     }
+}
+
+/// Finds out whether [`write_atomic`] can put a file there, and leaves what stands there as it is.
+///
+/// # Errors
+/// Those that the write would meet in making its file, and `IsADirectory`.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if is_pipe_or_device(path) {
+        return Ok(());
+    }
+    let temporary = temporary_beside(path)?;
+    write_new(&temporary, b"").and_then(|()| std::fs::remove_file(&temporary))
+}
+
+fn is_pipe_or_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Appends one line and its line feed, and returns when they are on the disk. The file is made 0600 where it is missing.

@@ -1,66 +1,39 @@
-"""A whole event session against a simulated server, through a driver that shares no code with it.
+"""A whole event session through a driver that nobody here wrote, against `xestack simulate --workload lock-hash`.
 
-usage: event_session.py DRIVER HOST PORT PASSWORD plain|tls CERTIFICATE VERSION
-DRIVER is pymssql or mssql-python (Microsoft's ODBC driver 18). Exits 0 and prints one line where everything is as it
-should be; an assertion names what is not.
+usage: event_session.py DRIVER PORT PASSWORD plain|tls|strict CERTIFICATE VERSION
+DRIVER is one of drivers.py. Exits 0 and prints one line where everything is as it should be; an assertion names what is not.
 """
 
-import os
 import re
 import sys
 import time
 
-driver, host, port, password, mode, certificate, version = sys.argv[1:8]
+import drivers
+
+name, port, password, mode, certificate, version = sys.argv[1:7]
 SESSION = "looking on [from outside]"
 QUOTED = "[looking on [from outside]]]"
-
-
-def connect():
-    if driver == "pymssql":
-        import pymssql
-
-        encryption = "require" if mode == "tls" else "off"
-        return pymssql.connect(
-            server=host, port=port, user="sa", password=password, database="master", autocommit=True,
-            tds_version="7.4", encryption=encryption, login_timeout=20,
-        )
-    import mssql_python
-
-    # The driver validates against OpenSSL's roots, which this variable names.
-    os.environ["SSL_CERT_FILE"] = certificate
-    tls = "Encrypt=yes;TrustServerCertificate=no;HostNameInCertificate=localhost;" if mode == "tls" else "Encrypt=no;"
-    connection = mssql_python.connect(f"Server=tcp:{host},{port};Database=master;UID=sa;PWD={{{password}}};{tls}")
-    connection.autocommit = True
-    return connection
-
-
-def run(sql):
-    cursor = connection.cursor()
-    cursor.execute(sql)
-    rows = cursor.fetchall() if cursor.description else []
-    cursor.close()
-    return [tuple(row) for row in rows]
-
-
-def error_number(sql):
-    """The number of the error a statement must raise."""
-    try:
-        run(sql)
-    except Exception as error:
-        if driver == "pymssql":
-            return error.args[0] if isinstance(error.args[0], int) else int(re.search(r"\((\d+),", str(error)).group(1))
-        return str(error)
-    raise AssertionError(f"no error: {sql}")
+driver = drivers.DRIVERS[name]()
+run = driver.run
 
 
 def expect_error(number, text, sql):
-    found = error_number(sql)
-    # ODBC gives the text and not the number.
-    assert found == number or (isinstance(found, str) and re.search(text, found)), f"{number}: {found!r}"
+    """By its number where the driver gives one; always by its text."""
+    try:
+        run(sql)
+    except Exception as error:
+        found = driver.error_number(error)
+        assert found in (None, number), f"{number}: {found}: {error}"
+        assert found is not None or name == "mssql-python", f"{number}: no number: {error!r}"
+        assert text in str(error), f"{number}: {error}"
+        return
+    raise AssertionError(f"no error {number}: {sql}")
 
 
-connection = connect()
-key = run("SELECT map_key FROM sys.dm_xe_map_values WHERE name = N'wait_types' AND map_value = N'SOS_SCHEDULER_YIELD'")
+driver.connect(int(port), password, mode, certificate)
+key = run(
+    "SELECT map_key FROM sys.dm_xe_map_values WHERE name = {} AND map_value = {}", "wait_types", "SOS_SCHEDULER_YIELD"
+)
 assert len(key) == 1, key
 create = f"""
 CREATE EVENT SESSION {QUOTED} ON SERVER
@@ -80,6 +53,14 @@ expect_error(208, "Invalid object name", "SELECT * FROM sys.dm_os_spinlock_stat"
 expect_error(207, "Invalid column name", "SELECT backoff FROM sys.dm_os_spinlock_stats")
 expect_error(102, "Incorrect syntax near 'b'", "SELECT 1 AS a b")
 expect_error(156, "Incorrect syntax near the keyword 'FROM'", "SELECT FROM sys.dm_os_wait_stats")
+
+assert driver.transaction("SELECT @@TRANCOUNT AS open_transactions") == [(1,)]
+assert run("SELECT @@TRANCOUNT AS open_transactions") == [(0,)]
+if driver.give_up:
+    started = time.monotonic()
+    said = driver.give_up("WAITFOR DELAY '00:00:30'")
+    assert said and re.search("(?i)time.?out|cancel", said), said
+    assert time.monotonic() - started < 15, "an attention did not end the request"
 
 run(create)
 expect_error(25631, "already exists", create)
@@ -106,7 +87,7 @@ counts = [int(count) for count in re.findall(r'<Slot count="(\d+)"', document)]
 assert counts and sum(counts) > 1000, counts
 assert ("!" not in document) == (version != "2025"), "frames are raw before the trace flags are on"
 
-flags = "3656" if version == "2017" else "3656, 2592"
+flags = "3656" if version < "2019" else "3656, 2592"
 status = run(f"DBCC TRACESTATUS ({flags}, -1) WITH NO_INFOMSGS")
 assert [row[2] for row in status] == [0] * len(status), status
 run(f"DBCC TRACEON ({flags}, -1) WITH NO_INFOMSGS")
@@ -124,5 +105,5 @@ assert run(running) == [(0,)] and run(target) == []
 run(f"DROP EVENT SESSION {QUOTED} ON SERVER")
 left = run(f"SELECT COUNT(*) FROM sys.server_event_sessions WHERE name = N'{SESSION}'")
 assert left == [(0,)], left
-connection.close()
-print(f"ok: {driver} {mode} {version}, {sum(counts)} events in {len(counts)} slots")
+driver.close()
+print(f"ok: {name} {mode} {version}, {sum(counts)} events in {len(counts)} slots")

@@ -13,6 +13,7 @@ mod corpus;
 mod counters;
 mod intervals;
 mod merging;
-mod support;
+mod spinlock;
+pub(crate) mod support;
 mod symbols;
 mod verdicts;

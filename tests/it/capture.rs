@@ -15,6 +15,7 @@ use xestack::simulator::launch::{self, LaunchOptions, Simulator};
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use xestack::simulator::workload::pace::Pace;
 use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption};
+use xestack::statements::{DryRun, dry_run};
 
 /// Time that passes only in pauses.
 #[derive(Default)]
@@ -79,7 +80,6 @@ impl Lab {
             database: None,
             encryption: Encryption::Mandatory,
             trust_certificate: false,
-            ca_file: None,
             ca_pem: simulator.certificate_pem().map(str::to_owned),
             hostname_in_certificate: Some("localhost".to_owned()),
             login_timeout: Duration::from_secs(20),
@@ -95,13 +95,8 @@ impl Lab {
             interrupt: Interrupt::default(),
         };
         let options = CaptureOptions {
-            scenario: "sos-yield".to_owned(),
-            window: WINDOW,
-            slots: None,
-            max_events: None,
-            max_events_per_second: None,
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
-            state_dir: state.path().to_owned(),
+            ..CaptureOptions::new("sos-yield", WINDOW, state.path().to_owned())
         };
         Self { simulator, surroundings, options, version, _state: state }
     }
@@ -440,4 +435,53 @@ async fn a_broken_connection_at_any_statement_leaves_nothing() {
         }
         assert!(n > 40, "only {n} statements were tried");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dry_run_holds_every_statement_that_is_sent() {
+    for (scenario, version, enable) in [
+        ("sos-yield", ServerVersion::V2017, true),
+        ("sos-yield", ServerVersion::V2019, true),
+        ("sos-yield", ServerVersion::V2019, false),
+        ("sos-yield", ServerVersion::V2022, false),
+        ("spinlock", ServerVersion::V2019, true),
+        ("sos-yield+spinlock", ServerVersion::V2022, false),
+    ] {
+        let mut lab = Lab::new(version, NOTHING).await;
+        lab.options.scenario = scenario.to_owned();
+        lab.options.max_events_per_second = Some(1_000_000);
+        lab.options.trace_flags.enable = enable;
+        let outcome = lab.capture().await.unwrap();
+        let dry = dry_run(
+            &lab.surroundings.sessions,
+            &DryRun { trace_flags: enable, window_seconds: 10, ..DryRun::new(scenario, version) },
+        )
+        .unwrap();
+        let dry: Vec<String> = dry.iter().map(|statement| comparable(&statement.sql)).collect();
+        for statement in &outcome.statements {
+            let sent = comparable(&statement.sql);
+            assert!(dry.contains(&sent), "{version}: not in the dry run: {sent}\n{dry:#?}");
+        }
+    }
+}
+
+/// A statement without what only a run knows: its session's name and the looked-up key.
+fn comparable(sql: &str) -> String {
+    let mut text = String::new();
+    let mut rest = sql;
+    while let Some((before, after)) = rest.split_once("xestack:1:") {
+        let end = after.find([']', '\'']).unwrap();
+        text += before;
+        text += "NAME";
+        rest = &after[end..];
+    }
+    text += rest;
+    // A predicate's test of its keys is what the map said, or what the survey found.
+    let Some((before, after)) = text.split_once("WHERE ") else { return text };
+    let keys = ["wait_type = ", "type = ", "(type = "].iter().find(|start| after.starts_with(**start));
+    let Some((_, behind)) = after.split_once(" AND ").filter(|_| keys.is_some() && after.contains("package0.counter"))
+    else {
+        return text;
+    };
+    format!("{before}WHERE KEYS {behind}")
 }

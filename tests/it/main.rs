@@ -1,13 +1,23 @@
 //! The one integration test binary: a module an area.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::print_stderr,
+    reason = "a test that fails is meant to panic and to say why"
+)]
+
 mod analyze;
 mod capture;
 mod cli;
+mod connecting;
+mod demo;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
 mod parse;
 mod report;
+mod right_answers;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;

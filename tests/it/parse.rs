@@ -31,5 +31,5 @@ fn shown(frame: &Frame) -> String {
 }
 
 fn shown_stack(stack: &Stack) -> Vec<String> {
-    stack.frames.iter().map(shown).collect()
+    stack.frames.iter().map(|frame| shown(frame)).collect()
 }

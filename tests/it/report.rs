@@ -119,7 +119,7 @@ fn a_hostile_server_cannot_steer_the_terminal() {
     let mut report = cases::cpu_bound_yields();
     report.capture.server.as_mut().unwrap().name = hostile.to_owned();
     report.waits[0].wait_type = hostile.to_owned();
-    report.stacks.items[0].frames[3].symbol = Some(hostile.to_owned());
+    std::sync::Arc::make_mut(&mut report.stacks.items[0].frames[3]).symbol = Some(hostile.to_owned());
     report.verdict.summary = hostile.to_owned();
     let text = plain(&report);
     assert!(text.contains("\\u{1b}]0;owned\\u{7}\\u{9b}2J\\u{202e}"), "{text}");

@@ -12,6 +12,7 @@ mod trace_flags;
 mod versions;
 mod views;
 mod workload;
+mod workloads;
 
 use secrecy::SecretString;
 use std::sync::Arc;

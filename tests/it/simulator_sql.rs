@@ -5,3 +5,4 @@ mod errors;
 mod host;
 mod properties;
 mod queries;
+mod relations;

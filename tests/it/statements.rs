@@ -30,7 +30,6 @@ async fn connect(simulator: &Simulator) -> Connection {
         database: None,
         encryption: Encryption::Mandatory,
         trust_certificate: false,
-        ca_file: None,
         ca_pem: simulator.certificate_pem().map(str::to_owned),
         hostname_in_certificate: Some("localhost".to_owned()),
         login_timeout: LIMIT,
@@ -57,14 +56,10 @@ async fn with_keys(connection: &mut Connection, statements: &Statements<'_>, sql
 
 fn options(scenario: &str, version: ServerVersion, (flags, during_window, force): (bool, bool, bool)) -> DryRun {
     DryRun {
-        scenario: scenario.to_owned(),
-        version,
-        slots: None,
-        max_events: None,
         trace_flags: flags,
         flags_during_window: during_window,
         force_flags: force,
-        window_seconds: 10,
+        ..DryRun::new(scenario, version)
     }
 }
 

@@ -22,6 +22,11 @@ pub fn is_undecided(facts: &Facts<'_>) -> bool {
     all_spins(facts).is_some_and(|share| share.high >= facts.settings().spins.undecided_from)
 }
 
+/// Whether most of the CPU is proven to have gone into spinning.
+pub fn is_spinning(facts: &Facts<'_>) -> bool {
+    all_spins(facts).is_some_and(|share| share.low >= facts.settings().spins.spinning_from)
+}
+
 /// The finding. It never acquits: `unlikely` says that even the high bound is small.
 pub fn finding(facts: &Facts<'_>) -> Finding {
     let settings = &facts.settings().spins;
@@ -35,10 +40,12 @@ pub fn finding(facts: &Facts<'_>) -> Finding {
                 "At {} to {} cycles a spin, spinning can have taken {range} of the online schedulers' CPU",
                 settings.cycles_per_spin_low, settings.cycles_per_spin_high
             );
-            if is_undecided(facts) {
+            if is_spinning(facts) {
+                ("spinning", format!("{basis}: most of the CPU went into it."))
+            } else if is_undecided(facts) {
                 ("undecided", format!("{basis}; whether it does is not decided here."))
             } else {
-                ("unlikely", format!("{basis}: too little to be its main consumer."))
+                ("unlikely", format!("{basis}."))
             }
         }
     };
@@ -48,12 +55,9 @@ pub fn finding(facts: &Facts<'_>) -> Finding {
         value: None,
         low: share.map(|share| share.low),
         high: share.map(|share| share.high),
-        gates: vec![gate(
-            "spin_cpu_share_high",
-            share.map(|share| share.high),
-            format!("< {limit} rules spinning out"),
-            |value| value < limit,
-        )],
+        gates: vec![gate("spin_cpu_share_high", share.map(|share| share.high), format!("< {limit}"), |value| {
+            value < limit
+        })],
         text,
     }
 }

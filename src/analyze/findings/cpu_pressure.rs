@@ -1,13 +1,9 @@
 //! Owns finding `cpu_pressure`: whether the schedulers were short of CPU time, by the counters, and the gates of
 //! `cpu_bound_yields` that rest on them.
 
-use super::gate;
+use super::{cpu_capped, gate};
 use crate::{
-    analyze::{
-        classify::YIELD_WAIT,
-        facts::Facts,
-        words::{count, percent},
-    },
+    analyze::{classify::YIELD_WAIT, facts::Facts, measures::NodeQueues, words::percent},
     model::{Confidence, Finding, Gate},
 };
 
@@ -38,7 +34,11 @@ enum Queue {
 /// The gates, in the order in which they are shown.
 pub fn gates(facts: &Facts<'_>) -> Vec<PressureGate> {
     let ask = |question, gate, without| PressureGate { question, gate, without };
-    let mut gates = vec![ask("cpu", sql_cpu(facts), Confidence::Low)];
+    // Little use of the whole machine is explained where a cap took the rest, or where one node is saturated.
+    let explained = cpu_capped::explains_low_cpu(facts) || has_saturated_node(facts);
+    let without_cpu = if explained { Confidence::Medium } else { Confidence::Low };
+    let mut gates = vec![ask("cpu", sql_cpu(facts), without_cpu)];
+    gates.extend(node_cpu(facts).into_iter().map(|gate| ask("cpu", gate, Confidence::Medium)));
     gates.extend(runnable(facts).into_iter().map(|gate| ask("queue", gate, Confidence::Medium)));
     gates.push(ask("quantum", yields_per_second(facts), Confidence::Low));
     gates.push(ask("mean wait", mean_wait(facts), Confidence::Medium));
@@ -46,15 +46,23 @@ pub fn gates(facts: &Facts<'_>) -> Vec<PressureGate> {
     gates
 }
 
+/// Whether a NUMA node used its processors up, and had tasks queueing for them.
+fn has_saturated_node(facts: &Facts<'_>) -> bool {
+    let settings = &facts.settings().gates;
+    let queues = &facts.measures.queues;
+    queues.samples >= settings.runnable_samples
+        && queues.nodes.len() > 1
+        && queues.nodes.iter().any(|node| {
+            let busy = node.cpu_share.is_some_and(|share| share >= settings.sql_cpu_share);
+            busy && node.is_queued(settings.runnable_most)
+        })
+}
+
 /// Whether counters speak against any shortage of CPU: little of it used, and no queue.
 pub fn is_contradicted(facts: &Facts<'_>) -> bool {
     let needed = facts.settings().gates.sql_cpu_share;
-    facts.measures.sql_cpu_share.is_some_and(|share| share < needed) && queue(facts) == Queue::Nowhere
-}
-
-/// Whether a governor held schedulers back inside the window.
-pub fn is_capped(facts: &Facts<'_>) -> bool {
-    facts.measures.idle_capped_ms.is_some_and(|ms| ms > 0)
+    let little = facts.measures.sql_cpu_share.is_some_and(|share| share < needed);
+    little && queue(facts) == Queue::Nowhere && !cpu_capped::explains_low_cpu(facts)
 }
 
 /// The finding.
@@ -75,17 +83,14 @@ pub fn finding(facts: &Facts<'_>) -> Finding {
         || "SQL Server's CPU time is not known".to_owned(),
         |share| format!("SQL Server used {} of the online schedulers' time", percent(share)),
     );
-    let capped = facts.measures.idle_capped_ms.filter(|ms| *ms > 0).map_or_else(String::new, |ms| {
-        format!(" A cap kept schedulers idle for {} ms: Resource Governor, or the service's own limit.", count(ms))
-    });
     Finding {
         name: "cpu_pressure".to_owned(),
-        state: if is_capped(facts) { "capped" } else { state }.to_owned(),
+        state: state.to_owned(),
         value: share,
         low: None,
         high: None,
         gates: gates(facts).into_iter().map(|checked| checked.gate).collect(),
-        text: format!("{used}; {judged}.{}{capped}", wait_remark(facts)),
+        text: format!("{used}; {judged}.{}{}", node_remark(facts), wait_remark(facts)),
     }
 }
 
@@ -94,8 +99,7 @@ fn queue(facts: &Facts<'_>) -> Queue {
     if queues.samples < settings.runnable_samples || queues.nodes.is_empty() {
         return Queue::Unknown;
     }
-    let hot = |queued: u64, all: u64| queued as f64 > all as f64 * settings.runnable_most;
-    if queues.nodes.iter().all(|node| hot(node.queued, node.schedulers)) {
+    if queues.nodes.iter().all(|node| node.is_queued(settings.runnable_most)) {
         Queue::Everywhere
     } else if queues.nodes.iter().any(|node| node.queued > 0) {
         Queue::Somewhere
@@ -107,6 +111,33 @@ fn queue(facts: &Facts<'_>) -> Queue {
 fn sql_cpu(facts: &Facts<'_>) -> Gate {
     let needed = facts.settings().gates.sql_cpu_share;
     gate("sql_cpu_share", facts.measures.sql_cpu_share, format!(">= {needed}"), |value| value >= needed)
+}
+
+/// Where there are several NUMA nodes and their processor time is known, a gate for each.
+fn node_cpu(facts: &Facts<'_>) -> Vec<Gate> {
+    let needed = facts.settings().gates.sql_cpu_share;
+    let nodes = &facts.measures.queues.nodes;
+    let known = nodes.iter().filter(|node| nodes.len() > 1 && node.cpu_share.is_some());
+    known
+        .map(|node| {
+            let name = format!("sql_cpu_share_node_{}", node.node);
+            gate(name, node.cpu_share, format!(">= {needed}"), |value| value >= needed)
+        })
+        .collect()
+}
+
+/// Which NUMA nodes had tasks queueing, where not all had.
+fn node_remark(facts: &Facts<'_>) -> String {
+    let queues = &facts.measures.queues;
+    if queue(facts) != Queue::Somewhere || queues.nodes.len() < 2 {
+        return String::new();
+    }
+    let one = |node: &NodeQueues| {
+        let cpu = node.cpu_share.map_or_else(String::new, |share| format!(" and {} of its CPU in use", percent(share)));
+        format!("node {} has a queue on {} of {} schedulers{cpu}", node.node, node.queued, node.schedulers)
+    };
+    let nodes: Vec<String> = queues.nodes.iter().map(one).collect();
+    format!(" By NUMA node: {}.", nodes.join("; "))
 }
 
 /// One gate over all schedulers, and where there are several NUMA nodes, one for each.

@@ -1,27 +1,59 @@
 //! Owns what was found, verdict or not: one file a finding.
 
+mod backoff_warning;
+pub mod cpu_capped;
 pub mod cpu_consumer;
 pub mod cpu_pressure;
+pub mod events_left_out;
+mod events_per_backoff;
 mod idle_waits;
+pub mod other_event_sessions;
 mod signal_share;
+pub mod spinlock_contention;
+mod spinlock_name;
+mod spinlock_types;
 mod wait_capacity;
 pub mod yield_origin;
 
 pub use wait_capacity::{Capacity, capacity};
 
-use super::facts::Facts;
+use super::{
+    facts::{Facts, Scope},
+    question::Question,
+    spinlock::sessions_of,
+};
 use crate::model::{Finding, Gate};
 
 /// All findings, in the order in which they are shown.
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
-    vec![
-        yield_origin::finding(facts),
-        cpu_consumer::finding(facts),
-        cpu_pressure::finding(facts),
-        wait_capacity::finding(facts),
-        signal_share::finding(facts),
-        idle_waits::finding(facts),
-    ]
+    let mut findings = Vec::new();
+    let of_yields = |findings: &mut Vec<Finding>| {
+        if facts.question == Question::Yields || matches!(facts.scope, Scope::Yields | Scope::Unknown) {
+            findings.push(yield_origin::finding(facts));
+        }
+    };
+    if facts.question == Question::Yields {
+        of_yields(&mut findings);
+    }
+    findings.extend(backoff_warning::finding(facts));
+    if facts.question == Question::Spinlock || sessions_of(facts.evidence).next().is_some() {
+        findings.push(spinlock_contention::finding(facts));
+        findings.push(spinlock_name::finding(facts));
+        findings.push(spinlock_types::finding(facts));
+        findings.push(events_per_backoff::finding(facts));
+    }
+    if facts.question == Question::Spinlock {
+        of_yields(&mut findings);
+    }
+    findings.push(cpu_consumer::finding(facts));
+    findings.push(cpu_pressure::finding(facts));
+    findings.extend(cpu_capped::finding(facts));
+    findings.extend(other_event_sessions::finding(facts));
+    findings.extend(events_left_out::finding(facts));
+    findings.push(wait_capacity::finding(facts));
+    findings.push(signal_share::finding(facts));
+    findings.push(idle_waits::finding(facts));
+    findings
 }
 
 /// A condition with its value; an unknown value meets nothing.

@@ -4,17 +4,17 @@ use super::Conclusion;
 use crate::{
     analyze::{
         agreement,
-        classify::YIELD_WAIT,
+        classify::{Captured, YIELD_WAIT},
         facts::{Facts, Scope},
         findings::{
             Capacity, capacity,
-            cpu_consumer::all_spins,
+            cpu_consumer::{all_spins, is_spinning},
             cpu_pressure::{self, PressureGate},
         },
         measures::Continuity,
-        words::{count, percent},
+        words::{count, counted, percent},
     },
-    model::{Confidence, Gate},
+    model::{Confidence, Gate, SessionEvidence, StackClass},
 };
 
 /// From so many limits on, confidence is low, whatever each of them leaves.
@@ -22,27 +22,36 @@ const MANY_LIMITS: usize = 3;
 
 /// The confidence of a conclusion, and what limits it, the strictest first, each without a full stop.
 pub(super) fn confidence(facts: &Facts<'_>, conclusion: Conclusion) -> (Confidence, Vec<String>) {
-    let mut limits = match conclusion {
+    let limits = match conclusion {
         Conclusion::Inconclusive(_) => return (Confidence::Low, Vec::new()),
         Conclusion::NoContention => counter_limits(facts),
         Conclusion::CpuBound | Conclusion::Mixed | Conclusion::Backoffs => {
             let mut limits = stack_limits(facts);
             limits.extend(counter_limits(facts));
             match conclusion {
-                Conclusion::CpuBound => limits.extend(pressure_limits(facts)),
+                Conclusion::CpuBound => {
+                    limits.extend(pressure_limits(facts));
+                    limits.extend(spinning_limit(facts));
+                }
                 Conclusion::Backoffs => limits.extend(backoff_limits(facts)),
                 _ => {}
             }
             limits
         }
     };
+    confidence_of(limits)
+}
+
+/// What limits a conclusion: the most confidence it leaves, and why.
+pub(super) type Limit = (Confidence, String);
+
+/// The confidence that the limits leave, and their texts, the strictest first.
+pub(super) fn confidence_of(mut limits: Vec<Limit>) -> (Confidence, Vec<String>) {
     limits.sort_by_key(|(most, _)| *most);
     let lowest = limits.iter().map(|(most, _)| *most).min().unwrap_or(Confidence::High);
     let confidence = if limits.len() >= MANY_LIMITS { Confidence::Low } else { lowest };
     (confidence, limits.into_iter().map(|(_, text)| text).collect())
 }
-
-type Limit = (Confidence, String);
 
 fn stack_limits(facts: &Facts<'_>) -> Vec<Limit> {
     let mut limits = Vec::new();
@@ -52,7 +61,16 @@ fn stack_limits(facts: &Facts<'_>) -> Vec<Limit> {
         limits.push((Confidence::Low, "the event and the wait type of the stacks are not known".to_owned()));
     }
     if events < u128::from(needed) {
-        limits.push((Confidence::Low, format!("{} events are fewer than {}", count(events), count(needed))));
+        limits.push((Confidence::Low, format!("{} are fewer than {}", counted(events, "event"), count(needed))));
+    }
+    let with_spins = facts.tally.placed.get(&StackClass::SpinlockBackoff).copied().unwrap_or(0);
+    if facts.scope == Scope::Yields && with_spins > 0 {
+        limits.push((Confidence::Medium, "no published evidence shows back-offs among scheduler yields".to_owned()));
+    }
+    let filtered =
+        |session: &SessionEvidence| facts.scope.holds(Captured::of(&session.context)) && !session.filters.is_empty();
+    if facts.evidence.sessions.iter().any(filtered) {
+        limits.push((Confidence::Medium, "events are filtered, and the counters are the whole server's".to_owned()));
     }
     limits
 }
@@ -95,18 +113,24 @@ fn pressure_limits(facts: &Facts<'_>) -> Vec<Limit> {
     unmet_gates.iter().map(|checked| (checked.without, unmet(&checked.gate))).collect()
 }
 
+/// Where most of the CPU is known to have gone elsewhere, the yields are only its symptom.
+fn spinning_limit(facts: &Facts<'_>) -> Option<Limit> {
+    let share = all_spins(facts).filter(|_| is_spinning(facts))?;
+    Some((Confidence::Medium, format!("at least {} of the CPU went into spinning", percent(share.low))))
+}
+
 /// Back-offs matter where spinning takes CPU, and are known from large machines.
 fn backoff_limits(facts: &Facts<'_>) -> Vec<Limit> {
-    let settings = &facts.settings().spins;
+    let settings = &facts.catalog.spinlock.gates;
     let mut limits = Vec::new();
     match all_spins(facts) {
-        Some(share) if share.low >= settings.notable_from => {}
+        Some(share) if share.low >= settings.spin_cpu_share_low => {}
         Some(share) => limits.push((
             Confidence::Low,
             format!(
                 "spinning is proven to take only {} of the CPU, not {}",
                 percent(share.low),
-                percent(settings.notable_from)
+                percent(settings.spin_cpu_share_low)
             ),
         )),
         None => limits.push((Confidence::Low, "the CPU that spinning takes is not known".to_owned())),
@@ -117,13 +141,11 @@ fn backoff_limits(facts: &Facts<'_>) -> Vec<Limit> {
             format!("spinlock contention is known from {} schedulers on", settings.many_schedulers),
         ));
     }
-    if facts.scope == Scope::Yields {
-        limits.push((Confidence::Medium, "no published evidence shows back-offs among scheduler yields".to_owned()));
-    }
     limits
 }
 
-fn unmet(gate: &Gate) -> String {
+/// A gate that is not met, in words.
+pub(super) fn unmet(gate: &Gate) -> String {
     match gate.value {
         Some(value) => format!("gate {} is {}, needed {}", gate.name, figure(value), gate.needed),
         None => format!("gate {} is unknown, needed {}", gate.name, gate.needed),

@@ -3,20 +3,26 @@
 mod confidence;
 mod next_steps;
 mod reasons;
+mod spinlock;
 
 use super::{
+    classify::Captured,
     facts::{Facts, Scope},
     findings::{
-        cpu_consumer::{all_spins, is_undecided},
+        cpu_consumer::{all_spins, is_spinning, is_undecided},
         cpu_pressure,
         yield_origin::{Origin, origin},
     },
+    question::Question,
     sessions,
-    words::{count, percent, percent_range},
+    spinlock::names::wanted_by_callers,
+    words::{count, counted, percent, percent_range},
     wrong_symbols::Trust,
 };
-use crate::model::{Confidence, Finding, StackClass, Verdict, VerdictKind};
+use crate::model::{Confidence, Finding, SessionEvidence, StackClass, Verdict, VerdictKind};
 
+use confidence::{Limit, confidence_of, unmet};
+use next_steps::NO_RISK;
 pub use next_steps::{SAY_CONTEXT, symbols};
 
 /// Why nothing could be decided.
@@ -65,7 +71,8 @@ pub enum Conclusion {
 
 /// The conclusion over the whole of the intervals.
 pub fn conclude(facts: &Facts<'_>) -> Conclusion {
-    let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().any(sessions::is_missing);
+    let decides = |session: &&SessionEvidence| facts.scope.holds(Captured::of(&session.context));
+    let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().filter(decides).any(sessions::is_missing);
     if facts.scope == Scope::Nothing {
         return Conclusion::Inconclusive(Undecided::NothingCaptured);
     }
@@ -89,6 +96,13 @@ pub fn conclude(facts: &Facts<'_>) -> Conclusion {
 
 /// The verdict. `findings` are those of the same facts.
 pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
+    match facts.question {
+        Question::Yields => on_yields(facts, findings),
+        Question::Spinlock => spinlock::verdict(facts, findings),
+    }
+}
+
+fn on_yields(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     let conclusion = conclude(facts);
     let (confidence, limits) = confidence::confidence(facts, conclusion);
     let kind = match conclusion {
@@ -135,6 +149,7 @@ fn undecided(facts: &Facts<'_>) -> Undecided {
     } else {
         match facts.scope {
             Scope::Others => Undecided::OtherEvents,
+            Scope::Unknown if with_stack < few && only_shown(facts).is_some() => Undecided::FewEvents,
             Scope::Unknown => Undecided::NoContext,
             _ if with_stack < few => Undecided::FewEvents,
             _ if unresolved > 0 => Undecided::Unresolved,
@@ -143,11 +158,18 @@ fn undecided(facts: &Facts<'_>) -> Undecided {
     }
 }
 
-/// The spinlock with most back-offs, where there were any.
+/// What all stacks show, where their frames alone tell.
+fn only_shown(facts: &Facts<'_>) -> Option<StackClass> {
+    let mut classes = facts.tally.placed.iter().filter(|(_, events)| **events > 0).map(|(class, _)| *class);
+    let class = classes.next().filter(|_| classes.next().is_none())?;
+    (!matches!(class, StackClass::Other | StackClass::Unresolved)).then_some(class)
+}
+
+/// The spinlock with most back-offs, where there were any; else what the functions under the spinlock frames want.
 fn top_spinlock(facts: &Facts<'_>) -> Option<String> {
     let rows = facts.deltas.spinlocks.as_deref().unwrap_or_default();
-    let top = rows.iter().filter(|row| row.backoffs > 0).max_by_key(|row| (row.backoffs, row.spins))?;
-    Some(top.name.clone())
+    let top = rows.iter().filter(|row| row.backoffs > 0).max_by_key(|row| (row.backoffs, row.spins));
+    top.map(|row| row.name.clone()).or_else(|| wanted_by_callers(facts, facts.yield_items()))
 }
 
 fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, limits: &[String]) -> String {
@@ -171,7 +193,12 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
         Conclusion::Inconclusive(why) => why_undecided(facts, why),
     }];
     let undecided_spins = all_spins(facts).filter(|_| is_undecided(facts));
-    if let (Conclusion::CpuBound, Some(share)) = (conclusion, undecided_spins) {
+    if let (Conclusion::CpuBound, Some(share), true) = (conclusion, undecided_spins, is_spinning(facts)) {
+        sentences.push(format!(
+            "At least {} of the CPU went into spinning on spinlocks: the yields show where quanta ended, not what used them up.",
+            percent(share.low)
+        ));
+    } else if let (Conclusion::CpuBound, Some(share)) = (conclusion, undecided_spins) {
         sentences.push(format!(
             "The yields are not spinlock back-offs; whether spinning burns this CPU is not decided here: it can have taken {} of it. Throughput against CPU over several loads, or an OS CPU profile, decides it.",
             percent_range(share.low, share.high)
@@ -198,8 +225,25 @@ fn confidence_name(confidence: Confidence) -> &'static str {
     }
 }
 
+/// What few events show, which is not how much of the load they are.
+fn few_events(facts: &Facts<'_>) -> String {
+    let with_stack = facts.tally.with_stack();
+    let events = counted(with_stack, "event");
+    let shown = match only_shown(facts) {
+        Some(StackClass::SpinlockBackoff) => match wanted_by_callers(facts, facts.yield_items()) {
+            Some(name) => format!("threads that back off from a spinlock, {name} by the function that wants it"),
+            None => "threads that back off from a spinlock".to_owned(),
+        },
+        Some(StackClass::CpuYield) => "voluntary yields".to_owned(),
+        Some(class) => format!("class `{}`", class.name()),
+        None => "more than one origin".to_owned(),
+    };
+    let (are, their) = if with_stack == 1 { ("is", "its") } else { ("are", "their") };
+    format!("{events} {are} too few to tell the origin of a load; {their} frames show {shown}.")
+}
+
 fn why_undecided(facts: &Facts<'_>, why: Undecided) -> String {
-    let events = count(facts.tally.with_stack());
+    let events = counted(facts.tally.with_stack(), "event");
     match why {
         Undecided::NothingCaptured => "No event session and no stacks were given: counters alone do not show where yields come from.".to_owned(),
         Undecided::SessionMissing => "The event session was gone before its target could be read, so where the waits came from is not known.".to_owned(),
@@ -207,11 +251,11 @@ fn why_undecided(facts: &Facts<'_>, why: Undecided) -> String {
         Undecided::NoEvents => "The session ran and counted no event, and the counters do not show that there was nothing to count.".to_owned(),
         Undecided::NoBound => "What is missing from the target has no upper bound, so its shares prove nothing.".to_owned(),
         Undecided::Unresolved => format!(
-            "{} of {events} events have stacks without names, so where they come from is not known; symbols decide it.",
+            "{} of {events} have stacks without names, so where they come from is not known; symbols decide it.",
             count(facts.tally.placed.get(&StackClass::Unresolved).copied().unwrap_or(0))
         ),
         Undecided::AtCapacity => "Every slot of the target was in use, so it is not known which stacks the events belong to.".to_owned(),
-        Undecided::FewEvents => format!("{events} events are too few to tell their origin."),
+        Undecided::FewEvents => few_events(facts),
         Undecided::OtherEvents => "These events are not scheduler yields: their stacks are shown, and no verdict is drawn from them.".to_owned(),
         Undecided::NoContext => "Which event and wait type these stacks belong to is not known, and their frames alone do not tell.".to_owned(),
         Undecided::NoPressure => "The yields are voluntary, but SQL Server used little CPU and no task queued for it: a shortage of CPU does not explain these waits.".to_owned(),

@@ -4,13 +4,14 @@ use super::{Conclusion, Undecided};
 use crate::{
     analyze::{
         facts::{Facts, Scope},
-        findings::{cpu_consumer::is_undecided, cpu_pressure},
+        findings::{cpu_capped, cpu_consumer::is_undecided},
         wrong_symbols::Trust,
     },
+    catalog::Relief,
     model::{NextStep, ServerVersion, StackClass},
 };
 
-const NO_RISK: &str = "none: it only reads";
+pub(super) const NO_RISK: &str = "none: it only reads";
 /// What to do where the kind of the events is not known.
 pub const SAY_CONTEXT: &str =
     "Say what the events are, for example: --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD.";
@@ -31,11 +32,8 @@ pub(super) fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextS
                     "a CPU profile costs a few percent of CPU while it runs",
                 );
             }
-            if notable(facts, "LOCK_HASH") {
-                add(
-                    "LOCK_HASH is busy because many sessions lock the same resources: cache the hot rows in the application, spread the reads, or consider read committed snapshot.",
-                    "read committed snapshot changes what queries see, and keeps row versions in tempdb",
-                );
+            for relief in notable(facts) {
+                add(&relief.text, &relief.risk);
             }
         }
         Conclusion::Backoffs => add(
@@ -53,7 +51,7 @@ pub(super) fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextS
     if pressed && facts.measures.virtual_machine != Some(false) {
         add("Ask the hypervisor's administrator for this guest's CPU ready or steal time.", NO_RISK);
     }
-    if pressed && cpu_pressure::is_capped(facts) {
+    if pressed && cpu_capped::is_capped(facts) {
         add("Look for a CPU cap: Resource Governor pools, or the limit of the service tier.", NO_RISK);
     }
     if pressed {
@@ -98,7 +96,7 @@ fn undecided(facts: &Facts<'_>, why: Undecided, add: &mut impl FnMut(&str, &str)
 pub fn symbols(facts: &Facts<'_>) -> (&'static str, &'static str) {
     if has_pdb_frames(facts) {
         return (
-            "Resolve the stacks with the PDBs that the frames name (PDB name, GUID and age are in each frame): `xestack resolve`.",
+            "Resolve the stacks with the PDBs that the frames name (PDB name, GUID and age are in each frame).",
             "none: it works on the saved stacks",
         );
     }
@@ -112,18 +110,18 @@ pub fn symbols(facts: &Facts<'_>) -> (&'static str, &'static str) {
     }
     if matches!(facts.trust, Trust::Wrong(_)) {
         return (
-            "Put the PDBs of this very build where the server looks for them, or resolve the raw stacks off the server with `xestack resolve`.",
+            "Put the PDBs of this very build where the server looks for them, or resolve the raw stacks off the server with them.",
             "symbol loading inside the server can stall it; resolving elsewhere cannot",
         );
     }
     if facts.evidence.sessions.iter().any(|session| session.live) {
         return (
-            "Repeat the capture with --enable-trace-flags (3656, from 2019 also 2592), with the build's PDBs beside the server, or resolve the raw stacks off the server with `xestack resolve`.",
+            "Repeat the capture with --enable-trace-flags (3656, from 2019 also 2592), with the build's PDBs beside the server, or resolve the raw stacks off the server with them.",
             "symbol loading inside the server can stall it; resolving elsewhere cannot",
         );
     }
     (
-        "Resolve the addresses with the PDBs of this build and the module list of the same server start: `xestack resolve`.",
+        "Resolve the addresses with the PDBs of this build and the module list of the same server start.",
         "none: it works on the saved stacks",
     )
 }
@@ -136,8 +134,10 @@ fn has_pdb_frames(facts: &Facts<'_>) -> bool {
         .any(|item| item.frames.iter().any(|frame| frame.pdb.is_some()))
 }
 
-fn notable(facts: &Facts<'_>, spinlock: &str) -> bool {
-    let rows = facts.deltas.spinlocks.as_deref().unwrap_or_default();
-    let least = facts.settings().spins.notable_from;
-    rows.iter().any(|row| row.name == spinlock && row.spin_cpu_share.is_some_and(|share| share.low >= least))
+/// What relieves the spinlocks that are proven to take a notable share of the CPU.
+fn notable<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Relief> {
+    let least = facts.catalog.spinlock.gates.spin_cpu_share_low;
+    let rows = facts.deltas.spinlocks.iter().flatten();
+    rows.filter(move |row| row.spin_cpu_share.is_some_and(|share| share.low >= least))
+        .filter_map(|row| facts.catalog.spinlocks.of(&row.name)?.relief.as_ref())
 }

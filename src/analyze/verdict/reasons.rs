@@ -6,7 +6,7 @@ use crate::{
         classify::YIELD_WAIT,
         facts::Facts,
         findings::cpu_pressure,
-        words::{count, percent, percent_range},
+        words::{count, counted, percent, percent_range},
     },
     model::{Finding, Reason, SpinlockRow, StackClass},
 };
@@ -46,13 +46,13 @@ pub(super) fn reasons(
 fn stacks(facts: &Facts<'_>, findings: &[Finding]) -> Reason {
     let found = findings.iter().find(|finding| finding.name == "yield_origin").filter(|f| f.state != "unknown");
     let text = found.map_or_else(
-        || format!("{} events have stacks.", count(facts.tally.with_stack())),
+        || format!("{} with a stack.", counted(facts.tally.with_stack(), "event")),
         |finding| finding.text.clone(),
     );
     let classes = [StackClass::CpuYield, StackClass::SpinlockBackoff, StackClass::Unresolved];
     let mut evidence: Vec<String> = classes.iter().flat_map(|class| facts.ids(*class)).collect();
     if evidence.is_empty() {
-        evidence.extend(facts.items.first().map(|item| item.id.clone()));
+        evidence.extend(facts.yield_items().next().map(|item| item.id.clone()));
     }
     evidence.push("findings:yield_origin".to_owned());
     Reason { text, evidence }
@@ -60,12 +60,12 @@ fn stacks(facts: &Facts<'_>, findings: &[Finding]) -> Reason {
 
 /// Where the most frequent voluntary yield ends its quantum.
 fn areas(facts: &Facts<'_>, conclusion: Conclusion) -> Option<Reason> {
-    let item = facts.items.iter().find(|item| item.class == StackClass::CpuYield)?;
+    let item = facts.yield_items().find(|item| item.class == StackClass::CpuYield)?;
     let area = item.area.as_deref().filter(|_| conclusion == Conclusion::CpuBound)?;
     Some(Reason {
         text: format!(
-            "The most frequent stack, with {} events, ends its quantum in {area}. A yield shows where a quantum ended, not what used it.",
-            count(item.events)
+            "The most frequent stack, with {}, ends its quantum in {area}. A yield shows where a quantum ended, not what used it.",
+            counted(item.events, "event")
         ),
         evidence: vec![item.id.clone()],
     })
@@ -77,8 +77,8 @@ fn waits(facts: &Facts<'_>) -> Option<Reason> {
     let signal = if row.wait_ms == 0 { 0.0 } else { (row.signal_ms as f64 / row.wait_ms as f64).min(1.0) };
     Some(Reason {
         text: format!(
-            "{YIELD_WAIT}: {} waits, {} ms, {} of the wait time that is not idle, {} of it signal, {mean:.1} ms a wait.",
-            count(row.waiting_tasks),
+            "{YIELD_WAIT}: {}, {} ms, {} of the wait time that is not idle, {} of it signal, {mean:.1} ms a wait.",
+            counted(row.waiting_tasks, "wait"),
             count(row.wait_ms),
             percent(row.share),
             percent(signal)
@@ -89,7 +89,7 @@ fn waits(facts: &Facts<'_>) -> Option<Reason> {
 
 /// The busiest spinlock that threads backed off from, and others that may take a notable share of the CPU.
 fn spinlocks(facts: &Facts<'_>) -> Vec<Reason> {
-    let notable = facts.settings().spins.notable_from;
+    let notable = facts.catalog.spinlock.gates.spin_cpu_share_low;
     let rows = facts.deltas.spinlocks.as_deref().unwrap_or_default();
     rows.iter()
         .enumerate()

@@ -36,10 +36,10 @@ pub(in crate::cli) fn read(arguments: &AnalyzeArguments) -> Result<Evidence, Fai
 /// Analyses and prints.
 pub(in crate::cli) fn finish(
     arguments: &AnalyzeArguments,
-    evidence: Evidence,
+    evidence: &Evidence,
     printer: &Printer,
 ) -> Result<Exit, Failure> {
-    let report = analyse(&evidence)?;
+    let report = analyse(evidence)?;
     printer.report(&report, &arguments.report)?;
     Ok(Exit::of_problems(&report.capture.problems))
 }
@@ -136,7 +136,7 @@ fn scenario_of(evidence: &Evidence) -> Option<String> {
         .iter()
         .find(|scenario| {
             context.event.as_deref() == Some(scenario.session.event.as_str())
-                && context.wait_type.as_deref() == Some(scenario.session.wait_type.as_str())
+                && context.wait_type.as_deref() == scenario.session.wait_type()
         })
         .map(|scenario| scenario.name.clone())
 }

@@ -4,11 +4,11 @@ use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
 use crate::catalog::sessions::{EMBEDDED, Sessions};
-use crate::cli::args::CaptureArguments;
+use crate::cli::args::{CaptureArguments, FilterArguments};
 use crate::cli::conclude::conclude;
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::Printer;
+use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
 use crate::store::private_file;
 use std::sync::Arc;
@@ -34,15 +34,15 @@ pub(in crate::cli) async fn run(
         observer: printer.observer(),
         interrupt: interrupt.clone(),
     };
-    surroundings.sessions.scenario(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
+    surroundings.sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
     let state_dir = state_dir::resolve(arguments.state_dir.as_deref())?;
+    check_writable(arguments.bundle.as_deref())?;
+    check_writable(arguments.report.output.as_deref())?;
     let flags = &arguments.trace_flags;
     if flags.enable_trace_flags {
         printer.note(TRACE_FLAG_WARNING);
     }
     let options = CaptureOptions {
-        scenario: arguments.scenario,
-        window: arguments.window,
         slots: arguments.bounds.slots,
         max_events: arguments.bounds.max_events,
         max_events_per_second: arguments.bounds.max_events_per_second,
@@ -51,18 +51,29 @@ pub(in crate::cli) async fn run(
             during_window: flags.flags_during_window,
             force: flags.force_flags,
         },
-        state_dir: state_dir.clone(),
+        ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state_dir.clone()))
     };
     let outcome = Box::pin(agent::capture(&surroundings, &options)).await.map_err(|error| failed(error, printer))?;
-    let bundle = match arguments.bundle {
-        Some(path) => path,
-        None => {
-            let folder = state_dir.join("bundles");
-            private_file::ensure_private_dir(&folder).map_err(|error| Failure::new(Exit::Usage, error))?;
-            folder.join(format!("{}.zip", outcome.evidence.id))
-        }
+    let bundle = if let Some(path) = arguments.bundle {
+        path
+    } else {
+        let folder = state_dir.join("bundles");
+        private_file::ensure_private_dir(&folder).map_err(|error| Failure::new(Exit::Usage, error))?;
+        folder.join(format!("{}.zip", outcome.evidence.id))
     };
     conclude(outcome, Some(&bundle), &arguments.report, printer)
+}
+
+/// The options with what the filter arguments say.
+pub(in crate::cli) fn filtered(filters: &FilterArguments, options: CaptureOptions) -> CaptureOptions {
+    CaptureOptions {
+        spinlocks: filters.spinlock.clone(),
+        all_types: filters.all_types,
+        database: filters.database.clone(),
+        session_id: filters.session_id,
+        sample_one_in: filters.sample,
+        ..options
+    }
 }
 
 /// What remains on the server is named, each with the statement that removes it.

@@ -3,12 +3,12 @@
 use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
-use crate::catalog::sessions::Sessions;
+use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
-use crate::cli::commands::capture::{embedded_sessions, failed};
+use crate::cli::commands::capture::{embedded_sessions, failed, filtered};
 use crate::cli::conclude::conclude;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::Printer;
+use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
 use crate::model::ServerVersion;
 use crate::simulator::launch::{self, LaunchOptions, Simulator};
@@ -25,14 +25,18 @@ pub(in crate::cli) async fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let sessions = Arc::new(embedded_sessions()?);
-    let scenario = sessions.scenario(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?.clone();
-    let workload = arguments.workload.clone().unwrap_or(scenario.workload);
+    let scenarios = sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let own_workload = scenarios.first().map(|scenario| scenario.workload.clone()).unwrap_or_default();
+    let workload = arguments.workload.clone().unwrap_or(own_workload);
+    let load = load_length(&scenarios, arguments.window);
+    check_writable(arguments.bundle.as_deref())?;
+    check_writable(arguments.report.output.as_deref())?;
     let state = StateFolder::open(arguments.state_dir.clone())?;
     let simulator = launch::launch(LaunchOptions {
         listen: arguments.listen,
         version: arguments.server_version,
         workload: workload.clone(),
-        pace: Pace::Burst(arguments.window),
+        pace: Pace::Burst(load),
         seed: arguments.seed,
         faults: arguments.fault.clone(),
         ..LaunchOptions::default()
@@ -52,14 +56,10 @@ pub(in crate::cli) async fn run(
         observer: printer.observer(),
         interrupt: interrupt.clone(),
     };
+    let trace_flags = trace_flags(&arguments, printer);
     let options = CaptureOptions {
-        scenario: arguments.scenario.clone(),
-        window: arguments.window,
-        slots: None,
-        max_events: None,
-        max_events_per_second: None,
-        trace_flags: trace_flags(&arguments, printer),
-        state_dir: state.path.clone(),
+        trace_flags,
+        ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state.path.clone()))
     };
     let result = Box::pin(agent::capture(&surroundings, &options)).await;
     // Asked over a connection of its own, of the server and not of the run.
@@ -89,18 +89,31 @@ pub(in crate::cli) async fn run(
     exit
 }
 
-/// Flags are opted in by default in a demo. Where `callstack_rva` exists they are not needed and so refused; to show names
-/// a demo insists on them, and says so.
+/// A survey starts the load before the window opens: the load then lasts as much longer.
+fn load_length(scenarios: &[&Scenario], window: Duration) -> Duration {
+    let of_survey = |scenario: &&Scenario| {
+        let latency = scenario.session.dispatch_latency_seconds;
+        scenario.survey.as_ref().map_or(0, |survey| survey.seconds + 2 * latency)
+    };
+    window + Duration::from_secs(scenarios.iter().map(of_survey).sum())
+}
+
+/// Flags are opted in by default in a demo, but never needed where `callstack_rva` exists, and refused there unless forced.
 fn trace_flags(arguments: &DemoArguments, printer: &Printer) -> TraceFlagOptions {
-    let enable = !arguments.no_trace_flags;
-    let force = enable && arguments.server_version >= ServerVersion::V2022;
-    if force {
-        printer.note(
-            "trace flags are forced, so that this demo shows names: a real server of this version needs none, because \
-             callstack_rva names every frame's PDB (--no-trace-flags shows that)",
-        );
+    let has_rva = arguments.server_version >= ServerVersion::V2022;
+    if arguments.no_trace_flags || (has_rva && !arguments.force_flags) {
+        if !arguments.no_trace_flags {
+            printer.note(
+                "trace flags are not used: this version names every frame's PDB by itself (callstack_rva); \
+                 --force-flags shows them all the same",
+            );
+        }
+        return TraceFlagOptions::default();
     }
-    TraceFlagOptions { enable, force, ..TraceFlagOptions::default() }
+    if has_rva {
+        printer.note("trace flags are forced: this version would not need them (callstack_rva)");
+    }
+    TraceFlagOptions { enable: true, during_window: false, force: has_rva }
 }
 
 fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {
@@ -116,7 +129,6 @@ fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {
         database: None,
         encryption: Encryption::Mandatory,
         trust_certificate: false,
-        ca_file: None,
         // The certificate is made anew for each demo; it is validated as any other.
         ca_pem: simulator.certificate_pem().map(str::to_owned),
         hostname_in_certificate: Some("localhost".to_owned()),

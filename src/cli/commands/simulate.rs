@@ -1,11 +1,12 @@
 //! Owns `xestack simulate`: the simulated server on its own, until it is interrupted.
 
 use crate::agent::progress::Interrupt;
-use crate::cli::args::{OverflowArgument, SimulateArguments};
+use crate::cli::args::{OverflowArgument, SimulateArguments, TlsArgument};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::launch::{self, LaunchOptions};
+use crate::simulator::server::TlsMode;
 use crate::simulator::workload::pace::Pace;
 use crate::store::private_file;
 
@@ -17,6 +18,12 @@ pub(in crate::cli) async fn run(
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
+    if arguments.tls == TlsArgument::Off && arguments.tls_cert_out.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            anyhow::anyhow!("--tls-cert-out needs TLS: there is no certificate with --tls off"),
+        ));
+    }
     let given = std::env::var(PASSWORD_VARIABLE).ok().filter(|password| !password.is_empty());
     let is_given = given.is_some();
     let simulator = launch::launch(LaunchOptions {
@@ -31,7 +38,11 @@ pub(in crate::cli) async fn run(
             OverflowArgument::Ignore => Overflow::Ignore,
         },
         startup_flags: arguments.startup_flag.clone(),
-        tls: !arguments.no_tls,
+        tls: match arguments.tls {
+            TlsArgument::Off => TlsMode::Off,
+            TlsArgument::On => TlsMode::On,
+            TlsArgument::Strict => TlsMode::Strict,
+        },
         password: given,
         ..LaunchOptions::default()
     })

@@ -4,7 +4,7 @@ use crate::cli::args::SqlArguments;
 use crate::cli::commands::capture::embedded_sessions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
-use crate::statements::{DryRun, dry_run};
+use crate::statements::{DryRun, Filters, dry_run};
 
 pub(in crate::cli) fn run(arguments: &SqlArguments, printer: &Printer) -> Result<Exit, Failure> {
     let sessions = embedded_sessions()?;
@@ -13,6 +13,14 @@ pub(in crate::cli) fn run(arguments: &SqlArguments, printer: &Printer) -> Result
         version: arguments.server_version,
         slots: arguments.bounds.slots,
         max_events: arguments.bounds.max_events,
+        database: arguments.filters.database.clone(),
+        // The id of a database is only known to the server; 0 stands for it.
+        filters: Filters {
+            database_id: arguments.filters.database.as_ref().map(|_| 0),
+            session_id: arguments.filters.session_id,
+            sample_one_in: arguments.filters.sample.filter(|n| *n > 1),
+        },
+        all_types: arguments.filters.all_types,
         trace_flags: arguments.trace_flags.enable_trace_flags,
         flags_during_window: arguments.trace_flags.flags_during_window,
         force_flags: arguments.trace_flags.force_flags,

@@ -17,6 +17,9 @@ pub(in crate::parse) fn starts(text: &str, at: usize) -> bool {
 /// Where the next `<frame` element starts, and its length; an element that is not closed ends before the next tag, or
 /// with the text.
 pub(in crate::parse) fn next(text: &str) -> Option<(usize, usize)> {
+    if !text.contains(OPEN) {
+        return None;
+    }
     let (start, _) = text.match_indices(OPEN).find(|&(at, _)| starts(text, at))?;
     let inside = text.get(start + OPEN.len()..)?;
     let mut quote = None;

@@ -3,6 +3,7 @@
 pub(super) mod element;
 pub(super) mod line;
 mod name;
+pub(super) mod shared;
 mod words;
 
 use crate::model::Frame;
@@ -28,6 +29,19 @@ pub(super) enum Certainty {
 }
 
 impl Draft {
+    /// What the frame is if the rest of its stack says so.
+    pub(super) fn otherwise(&self) -> Option<Frame> {
+        match self.certainty {
+            Certainty::NameAndOffset => {
+                let mut frame = self.frame.clone();
+                (frame.symbol, frame.offset) = (frame.module.take(), frame.rva.take());
+                Some(frame)
+            }
+            Certainty::Word => Some(Frame::unparsed(self.frame.text.as_str())),
+            Certainty::Certain | Certainty::Unparsed => None,
+        }
+    }
+
     pub(super) fn unparsed(text: &str) -> Self {
         Self { frame: Frame::unparsed(text), certainty: Certainty::Unparsed }
     }

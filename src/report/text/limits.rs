@@ -1,7 +1,7 @@
 //! Owns what the evidence at hand cannot show, so that nobody reads it in.
 
 use super::{
-    figures::count,
+    figures::{count, counted},
     page::{Ink, Page},
 };
 use crate::model::{Basis, Report, SessionReport};
@@ -40,21 +40,21 @@ fn losses(report: &Report) -> Vec<String> {
     let mut losses = Vec::new();
     if stacks.unresolved_events > 0 {
         losses.push(format!(
-            "What {} of {} events were doing: their stacks have no function names.",
+            "Where {} of {} come from: their stacks have frames without a function name.",
             count(stacks.unresolved_events),
-            count(stacks.total_events)
+            counted(stacks.total_events, "event", "events")
         ));
     }
     let sum = |field: fn(&SessionReport) -> Option<u64>| -> u128 {
         report.capture.sessions.iter().filter_map(field).map(u128::from).sum()
     };
     for (number, text) in [
-        (sum(|session| session.events_without_slot), "events found no free slot and have no stack"),
-        (sum(|session| session.dropped_events), "events were dropped by the session"),
-        (sum(|session| session.dropped_buffers), "buffers of events were dropped by the session"),
+        (sum(|session| session.events_without_slot), "Events that found no free slot and have no stack"),
+        (sum(|session| session.dropped_events), "Events that the session dropped"),
+        (sum(|session| session.dropped_buffers), "Buffers of events that the session dropped"),
     ] {
         if number > 0 {
-            losses.push(format!("{} {text}.", count(number)));
+            losses.push(format!("{text}: {}.", count(number)));
         }
     }
     if report.capture.sessions.iter().any(|session| session.target_cut) {

@@ -46,7 +46,12 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
     let rest = stacks.items.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
         let events = rest.iter().map(|item| u128::from(item.events)).sum::<u128>();
-        let line = format!("{} more: {} events, {}", count(rest.len() as u64), count(events), share(events, total));
+        let line = format!(
+            "{} more: {}, {}",
+            count(rest.len() as u64),
+            counted(u64::try_from(events).unwrap_or(u64::MAX), "event", "events"),
+            share(events, total)
+        );
         page.gap();
         page.paragraph(2, Ink::Dim, &line);
     }

@@ -29,8 +29,17 @@ pub struct StackWriter<'a> {
     with_addresses: bool,
 }
 
-/// Functions an ordinal of the simulated export tables covers. The real tables are sparse too.
-const BYTES_PER_EXPORT: u32 = 0x1_0000;
+/// Names in the export tables of the engine's binaries, by ascending address and at even distances: sparse, as the real
+/// tables are, so that one name stands for many functions. Names follow published stacks without symbols; some speak of
+/// spinlocks and latches. `OrdinalNNN` is an export without a name.
+const EXPORTS: [(&str, &[&str]); 3] = [
+    ("sqldk.dll", &["SOS_DispatcherBase::GetTrack", "SpinlockBase::Sleep", "Ordinal947", "SOS_OS::TriggerDump"]),
+    ("sqlmin.dll", &["LatchBase::Suspend", "Ordinal1206", "BPool::Discard", "SpinlockBase::Backoff"]),
+    ("sqllang.dll", &["Ordinal318", "LatchBase::AcquireInternal", "CRiLeaf::FIdentifiersOnly"]),
+];
+
+/// Bytes that an export of any other module stands for; it has no name.
+const BYTES_PER_ORDINAL: u32 = 0x1_0000;
 
 impl<'a> StackWriter<'a> {
     /// In the version's form, but for what the faults change.
@@ -59,10 +68,7 @@ impl<'a> StackWriter<'a> {
     fn frame(self, frame: &Frame, symbols: Symbols) -> String {
         match (symbols, self.raw) {
             (Symbols::Public, _) => self.named(frame.module, &frame.function, frame.offset),
-            (Symbols::ExportsOnly, _) => {
-                let export = format!("Ordinal{}", frame.rva / BYTES_PER_EXPORT + 100);
-                self.named(frame.module, &export, frame.rva % BYTES_PER_EXPORT)
-            }
+            (Symbols::ExportsOnly, _) => self.nearest_export(frame),
             (Symbols::None, RawStackForm::Address) => format!("0x{:016X}", frame.address),
             (Symbols::None, RawStackForm::ModuleOffset) => format!("{}+0x{:016X}", frame.module, frame.rva),
         }
@@ -73,6 +79,18 @@ impl<'a> StackWriter<'a> {
             SymbolForm::Function => format!("{symbol}+{offset:x} [ @ 0+0x0"),
             SymbolForm::Module => format!("{module}!{symbol}+0x{offset:x}"),
         }
+    }
+
+    /// The export before a frame, and how far behind it the frame lies.
+    fn nearest_export(self, frame: &Frame) -> String {
+        let size = self.stacks.module(frame.module).map_or(0, |module| module.size);
+        let (_, names) = EXPORTS.iter().find(|(file, _)| *file == frame.module).copied().unwrap_or_default();
+        let apart = size / (names.len() as u32).max(1);
+        if let Some(name) = frame.rva.checked_div(apart).and_then(|place| names.get(place as usize)) {
+            return self.named(frame.module, name, frame.rva % apart);
+        }
+        let ordinal = format!("Ordinal{}", frame.rva / BYTES_PER_ORDINAL + 100);
+        self.named(frame.module, &ordinal, frame.rva % BYTES_PER_ORDINAL)
     }
 
     /// The value of `package0.callstack_rva`: elements without addresses in published histograms, with addresses in

@@ -233,6 +233,11 @@ pub fn identifier_too_long(name: &str) -> Message {
     Message::new(103, 15, format!("The identifier that starts with '{start}' is too long. Maximum length is 128."))
 }
 
+/// 1038: `[]` or `""` as a name.
+pub fn empty_name() -> Message {
+    Message::new(1038, 15, "An object or column name is missing or empty. Names written as [] or \"\" are not allowed.")
+}
+
 /// 191: nesting beyond what the parser takes.
 pub fn nested_too_deeply() -> Message {
     Message::new(

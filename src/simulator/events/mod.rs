@@ -90,14 +90,14 @@ pub enum Effect {
 }
 
 impl Engine {
-    /// With the built-in sessions, running.
+    /// With the built-in sessions and the workload's, running.
     pub fn new(version: &VersionData, world: &World<'_>) -> Self {
         let of = version.version;
-        let built_in = BUILT_IN.into_iter().filter(|(versions, _)| versions.contains(of));
-        let mut engine =
-            Self { last_id: FIRST_CLIENT_SESSION - 1 - built_in.clone().count() as i32, ..Self::default() };
-        for (_, ddl) in built_in {
-            // The texts are ours; a test holds that both sessions run.
+        let built_in: Vec<&str> =
+            BUILT_IN.into_iter().filter(|(versions, _)| versions.contains(of)).map(|(_, ddl)| ddl).collect();
+        let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - built_in.len() as i32, ..Self::default() };
+        for ddl in built_in.iter().chain(&world.truth.event_sessions) {
+            // The texts are ours; tests hold that the sessions run.
             if let Ok(create @ Statement::Create { .. }) =
                 tokenize(ddl).and_then(|tokens| statement::parse(&tokens, of))
                 && engine.execute(&create, version, world, &Switches::default()).is_ok()
@@ -105,7 +105,11 @@ impl Engine {
             {
                 let name = definition.name.clone();
                 if let Err(message) = engine.start(&name, world) {
-                    tracing::error!(number = message.number, session = name, "built-in event session does not start");
+                    tracing::error!(
+                        number = message.number,
+                        session = name,
+                        "event session of the server does not start"
+                    );
                 }
             }
         }

@@ -84,7 +84,7 @@ pub enum Change {
 
 const NAME_LENGTH: usize = 128;
 
-/// Parses a statement. Errors: 102, 156, 103, 191, and those of the options.
+/// Parses a statement. Errors: 102, 156, 103, 191, 1038, and those of the options.
 pub fn parse(tokens: &[Token], version: ServerVersion) -> Parsed<Statement> {
     let mut cursor = Cursor::new(tokens);
     let verb = cursor.bump();
@@ -109,6 +109,9 @@ fn session_name(cursor: &mut Cursor<'_>) -> Parsed<String> {
     cursor.expect_word("EVENT")?;
     cursor.expect_word("SESSION")?;
     let name = cursor.expect_name()?.to_owned();
+    if name.is_empty() {
+        return Err(errors::empty_name());
+    }
     if name.chars().count() > NAME_LENGTH {
         return Err(errors::identifier_too_long(&name));
     }

@@ -232,7 +232,8 @@ impl Instance {
             let session_counts = self.switches.symbolise_at == SymboliseAt::SessionRead;
             state.flags.is_global(*flag) || session_counts && in_session
         };
-        match (self.version.symbol_flags.iter().all(on), self.switches.symbols_missing) {
+        let missing = self.switches.symbols_missing || self.truth.symbols_missing;
+        match (self.version.symbol_flags.iter().all(on), missing) {
             (false, _) => Symbols::None,
             (true, false) => Symbols::Public,
             (true, true) => Symbols::ExportsOnly,

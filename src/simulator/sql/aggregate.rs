@@ -4,8 +4,10 @@ use crate::model::ServerVersion;
 use crate::simulator::output::Message;
 use crate::simulator::sql::compare::{Collation, order};
 use crate::simulator::sql::convert::{decimal, integer_range};
-use crate::simulator::sql::messages::{invalid_operand, overflow};
-use crate::simulator::sql::types::{Family, MAX_PRECISION, decimal_of, family, is_national, name, text_type};
+use crate::simulator::sql::messages::{error, invalid_operand, overflow, too_long_value};
+use crate::simulator::sql::types::{
+    Family, MAX_PRECISION, MAX_VALUE_BYTES, cut_at, decimal_of, family, is_national, name, text_length, text_type,
+};
 use crate::simulator::value::{Datum, SqlType};
 use std::cmp::Ordering;
 
@@ -105,7 +107,7 @@ impl AggregateFunction {
             }
             Self::Sum | Self::Avg if values.is_empty() => Ok(Datum::Null),
             Self::Sum | Self::Avg => self.add_up(values, argument_type, result),
-            Self::StringAgg => Ok(join(values, separators)),
+            Self::StringAgg => join(values, separators, result),
         }
     }
 
@@ -142,9 +144,9 @@ impl AggregateFunction {
     }
 }
 
-fn join(values: &[Datum], separators: &[Datum]) -> Datum {
+fn join(values: &[Datum], separators: &[Datum], result: SqlType) -> Result<Datum, Message> {
     if values.is_empty() {
-        return Datum::Null;
+        return Ok(Datum::Null);
     }
     let mut joined = String::new();
     for (place, value) in values.iter().enumerate() {
@@ -156,6 +158,15 @@ fn join(values: &[Datum], separators: &[Datum]) -> Datum {
         if let Datum::Text(text) = value {
             joined.push_str(text);
         }
+        if joined.len() > MAX_VALUE_BYTES {
+            return Err(too_long_value());
+        }
     }
-    Datum::Text(joined)
+    let limit = text_length(result).map(usize::from);
+    if limit.is_some_and(|limit| cut_at(&joined, limit, is_national(result)).is_some()) {
+        let text =
+            "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
+        return Err(error(9829, 16, 1, text));
+    }
+    Ok(Datum::Text(joined))
 }

@@ -2,11 +2,12 @@
 
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::Arithmetic;
-use crate::simulator::sql::convert::civil::{TICKS_PER_DAY, round_datetime};
-use crate::simulator::sql::convert::{DEFAULT_STYLE, convert, decimal};
-use crate::simulator::sql::messages::{divide_by_zero, invalid_operand, operand_clash, overflow};
+use crate::simulator::sql::convert::civil::{TICKS_PER_DAY, in_range, round_datetime};
+use crate::simulator::sql::convert::{DEFAULT_STYLE, convert, decimal, integer_range};
+use crate::simulator::sql::messages::{divide_by_zero, invalid_operand, operand_clash, overflow, too_long_value};
 use crate::simulator::sql::types::{
-    Family, common, concatenated, decimal_of, decimal_type, family, is_number, is_text, name, text_length,
+    Family, MAX_VALUE_BYTES, common, concatenated, cut_at, decimal_of, decimal_type, family, is_national, is_number,
+    is_text, name, text_length,
 };
 use crate::simulator::value::{Datum, SqlType};
 use std::borrow::Cow;
@@ -55,11 +56,9 @@ pub(super) fn result_type(operator: Arithmetic, left: SqlType, right: SqlType) -
             }
             _ => SqlType::VarBinary(None),
         }),
-        Family::Integer if operator.is_bitwise() => Ok(result),
-        Family::Integer if result == SqlType::Bit => Err(invalid(SqlType::Bit)),
-        Family::Integer => Ok(result),
+        Family::Integer if result == SqlType::Bit && !operator.is_bitwise() => Err(invalid(SqlType::Bit)),
         Family::Float if operator.is_bitwise() || operator == Arithmetic::Modulo => Err(invalid(result)),
-        Family::Float => Ok(result),
+        Family::Integer | Family::Float => Ok(result),
         Family::Decimal if operator.is_bitwise() => Err(invalid(result)),
         Family::Decimal => Ok(decimal_result(operator, decimal_operand(left, result), decimal_operand(right, result))),
         _ => Err(invalid(result)),
@@ -101,7 +100,7 @@ pub(super) fn apply<'v>(
         return Ok(Cow::Owned(Datum::Null));
     }
     let answer = match family(result) {
-        Family::Text => concatenate(left, &right, result),
+        Family::Text => concatenate(left, &right, result)?,
         Family::Binary => match (left.into_owned(), &*right) {
             (Datum::Binary(mut bytes), Datum::Binary(more)) => {
                 bytes.extend_from_slice(more);
@@ -142,22 +141,26 @@ pub(super) fn apply<'v>(
     Ok(Cow::Owned(answer))
 }
 
-fn concatenate(left: Cow<'_, Datum>, right: &Datum, result: SqlType) -> Datum {
-    let (Datum::Text(mut joined), Datum::Text(more)) = (left.into_owned(), right) else { return Datum::Null };
+fn concatenate(left: Cow<'_, Datum>, right: &Datum, result: SqlType) -> Result<Datum, Message> {
+    let (Datum::Text(mut joined), Datum::Text(more)) = (left.into_owned(), right) else { return Ok(Datum::Null) };
     joined.push_str(more);
-    if let Some(limit) = text_length(result).map(usize::from).filter(|limit| joined.len() > *limit)
-        && let Some((end, _)) = joined.char_indices().nth(limit)
-    {
-        joined.truncate(end);
+    match text_length(result) {
+        Some(limit) => {
+            if let Some(end) = cut_at(&joined, usize::from(limit), is_national(result)) {
+                joined.truncate(end);
+            }
+        }
+        None if joined.len() > MAX_VALUE_BYTES => return Err(too_long_value()),
+        None => {}
     }
-    Datum::Text(joined)
+    Ok(Datum::Text(joined))
 }
 
 fn add_days(operator: Arithmetic, ticks: i64, days: f64) -> Result<Datum, Message> {
     let change = (days * TICKS_PER_DAY as f64).round();
     let change = if operator == Arithmetic::Subtract { -change } else { change };
     let moved = if change.abs() < 9e18 { ticks.checked_add(change as i64) } else { None };
-    let moved = moved.map(round_datetime).filter(|moved| crate::simulator::sql::convert::civil::in_range(*moved));
+    let moved = moved.map(round_datetime).filter(|moved| in_range(*moved));
     moved.map(Datum::Time).ok_or_else(|| overflow("datetime"))
 }
 
@@ -173,7 +176,7 @@ fn integers(operator: Arithmetic, left: i64, right: i64, result: SqlType) -> Res
         Arithmetic::BitOr => Some(left | right),
         Arithmetic::BitXor => Some(left ^ right),
     };
-    let (least, most) = crate::simulator::sql::convert::integer_range(result);
+    let (least, most) = integer_range(result);
     answer.filter(|answer| (least..=most).contains(answer)).ok_or_else(|| overflow(name(result)))
 }
 

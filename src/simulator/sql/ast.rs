@@ -75,8 +75,8 @@ pub(super) struct Declaration {
 /// A procedure call.
 #[derive(Debug)]
 pub(super) struct Execute {
-    /// Name without database and schema, as written.
-    pub(super) procedure: String,
+    /// The parts of its name.
+    pub(super) procedure: Vec<String>,
     /// The variable that takes the return value.
     pub(super) result: Option<String>,
     pub(super) arguments: Vec<Argument>,
@@ -224,7 +224,9 @@ pub(super) enum Expr {
         arguments: Vec<Expr>,
     },
     Aggregate(Box<AggregateCall>),
-    RowNumber {
+    /// A function with OVER: an aggregate, or ROW_NUMBER when there is none.
+    Window {
+        aggregate: Option<Box<AggregateCall>>,
         partition_by: Vec<Expr>,
         order_by: Vec<OrderItem>,
     },

@@ -146,18 +146,12 @@ fn pieces(pattern: &str, escape: Option<char>) -> Vec<Piece> {
             '_' => Piece::One,
             '[' => {
                 let negated = rest.next_if_eq(&'^').is_some();
-                let mut members = Vec::new();
                 let mut ranges = Vec::new();
                 while let Some(member) = rest.next() {
-                    if member == ']' && !members.is_empty() {
-                        break;
-                    }
                     if member == ']' {
-                        // An empty set matches nothing.
                         break;
                     }
                     let member = if Some(member) == escape { rest.next().unwrap_or(member) } else { member };
-                    members.push(member);
                     let mut high = member;
                     if rest.peek() == Some(&'-') {
                         let mut ahead = rest.clone();

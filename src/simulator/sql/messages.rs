@@ -49,15 +49,19 @@ impl From<Message> for Failure {
     fn from(message: Message) -> Self {
         let reach = match message.number {
             207 | 208 | 209 | 4104 | 8120 => Reach::Scope,
-            241 | 242 | 244 | 245 | 248 | 295 | 911 | 8114 | 8169 => Reach::Batch,
+            217 | 241 | 242 | 244 | 245 | 248 | 295 | 911 | 8114 | 8169 => Reach::Batch,
             _ => Reach::Statement,
         };
         Self::new(message, reach)
     }
 }
 
+/// The messages of the host, which knows lines only where it read tokens: line 1 may mean that it does not.
 impl From<Vec<Message>> for Failure {
-    fn from(messages: Vec<Message>) -> Self {
+    fn from(mut messages: Vec<Message>) -> Self {
+        for message in messages.iter_mut().filter(|message| message.line == 1) {
+            message.line = NO_LINE;
+        }
         Self { messages, reach: Reach::Statement }
     }
 }
@@ -100,7 +104,11 @@ pub(super) fn invalid_object(name: &str) -> Message {
 }
 
 pub(super) fn not_grouped(column: &str, place: &str) -> Message {
-    let number = if place == "HAVING clause" { 8121 } else { 8120 };
+    let number = match place {
+        "HAVING clause" => 8121,
+        "ORDER BY clause" => 8127,
+        _ => 8120,
+    };
     error(
         number,
         16,
@@ -140,6 +148,11 @@ pub(super) fn too_many_rows_in_subquery() -> Message {
         "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or \
          when the subquery is used as an expression.",
     )
+}
+
+/// A value longer than any that this server could have to answer (error 7119; a real value may have 2 GB).
+pub(super) fn too_long_value() -> Message {
+    error(7119, 16, 1, "Attempting to grow LOB beyond maximum allowed size of 67108864 bytes.")
 }
 
 pub(super) fn nested_too_deeply(line: u32) -> Message {

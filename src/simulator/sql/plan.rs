@@ -26,8 +26,8 @@ pub(super) enum ExprKind {
     },
     /// The aggregate's place in its query's list.
     Aggregate(usize),
-    /// The ROW_NUMBER's place in its query's list.
-    RowNumber(usize),
+    /// The window function's place in its query's list.
+    Window(usize),
     Variable(String),
     Chain {
         first: Box<Expr>,
@@ -125,9 +125,12 @@ pub(super) struct QueryPlan {
 }
 
 impl QueryPlan {
-    /// Whether it sets variables instead of returning rows.
-    pub(super) fn assigns_variables(&self) -> bool {
-        matches!(&self.first, TermPlan::Select(select) if !select.assigned.is_empty())
+    /// The SELECT that sets variables instead of returning rows.
+    pub(super) fn assignment(&self) -> Option<&SelectPlan> {
+        match &self.first {
+            TermPlan::Select(select) if !select.assigned.is_empty() => Some(select),
+            _ => None,
+        }
     }
 }
 
@@ -175,7 +178,7 @@ pub(super) struct SelectPlan {
     pub(super) filter: Vec<Condition>,
     pub(super) grouping: Option<Grouping>,
     pub(super) having: Option<Condition>,
-    pub(super) row_numbers: Vec<RowNumberPlan>,
+    pub(super) windows: Vec<WindowPlan>,
     pub(super) items: Vec<Expr>,
     /// The variables the items go to; empty for a SELECT that returns rows.
     pub(super) assigned: Vec<String>,
@@ -201,8 +204,11 @@ pub(super) struct AggregatePlan {
     pub(super) result: SqlType,
 }
 
+/// `function OVER (PARTITION BY … ORDER BY …)`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct RowNumberPlan {
+pub(super) struct WindowPlan {
+    /// ROW_NUMBER when there is no aggregate.
+    pub(super) aggregate: Option<AggregatePlan>,
     pub(super) partition_by: Vec<Expr>,
     pub(super) order: Vec<SortKey>,
 }
@@ -269,7 +275,7 @@ impl Expr {
             ExprKind::Literal(_)
             | ExprKind::Column { .. }
             | ExprKind::Aggregate(_)
-            | ExprKind::RowNumber(_)
+            | ExprKind::Window(_)
             | ExprKind::Variable(_)
             | ExprKind::Subquery(_) => {}
             ExprKind::Chain { first, steps } => {
@@ -321,7 +327,13 @@ impl Condition {
     /// Walks the expressions of the condition; see [`Expr::walk`]. Answers whether it holds no subquery of its own.
     pub(super) fn walk(&self, visit: &mut dyn FnMut(&Expr) -> bool) -> bool {
         match self {
-            Self::And(parts) | Self::Or(parts) => parts.iter().fold(true, |plain, part| part.walk(visit) && plain),
+            Self::And(parts) | Self::Or(parts) => {
+                let mut plain = true;
+                for part in parts {
+                    plain &= part.walk(visit);
+                }
+                plain
+            }
             Self::Not(inner) => inner.walk(visit),
             Self::Compare { left, right, .. } => walk_all(&[left, right], visit),
             Self::Between { value, low, high, .. } => walk_all(&[value, low, high], visit),

@@ -14,12 +14,12 @@ const NAME: SqlType = SqlType::NVarChar(Some(255));
 
 impl SqlSession {
     pub(super) fn call_procedure(&mut self, call: &Execute, line: u32) -> Result<(), Failure> {
-        let status = match call.procedure.to_ascii_lowercase().as_str() {
+        let status = match call.procedure.last().map(|name| name.to_ascii_lowercase()).unwrap_or_default().as_str() {
             "sp_executesql" => return self.execute_sql(call),
             "sp_getapplock" => self.get_app_lock(call)?,
             "sp_releaseapplock" => self.release_app_lock(call, line)?,
             _ => {
-                let text = format!("Could not find stored procedure '{}'.", call.procedure);
+                let text = format!("Could not find stored procedure '{}'.", call.procedure.join("."));
                 return Err(error(2812, 16, 62, text).into());
             }
         };
@@ -74,7 +74,7 @@ impl SqlSession {
         call: &Execute,
         name: &str,
     ) -> Result<String, Failure> {
-        self.optional_text(arguments, place)?.ok_or_else(|| missing_parameter(&call.procedure, name).into())
+        self.optional_text(arguments, place)?.ok_or_else(|| missing_parameter(&call.procedure.join("."), name).into())
     }
 
     fn optional_text(&self, arguments: &[Option<&Argument>], place: usize) -> Result<Option<String>, Failure> {
@@ -138,14 +138,14 @@ fn is_called(argument: &Argument, name: &str) -> bool {
 /// Puts arguments in the order of the parameters; errors 8144 and 8145.
 fn by_name<'c>(call: &'c Execute, names: &[&str]) -> Result<Vec<Option<&'c Argument>>, Message> {
     if call.arguments.len() > names.len() {
-        return Err(too_many_arguments(&call.procedure));
+        return Err(too_many_arguments(&call.procedure.join(".")));
     }
     let mut ordered: Vec<Option<&Argument>> = vec![None; names.len()];
     for (place, argument) in call.arguments.iter().enumerate() {
         let place = match &argument.name {
             None => place,
             Some(given) => names.iter().position(|name| name.eq_ignore_ascii_case(given)).ok_or_else(|| {
-                error(8145, 16, 1, format!("{given} is not a parameter for procedure {}.", call.procedure))
+                error(8145, 16, 1, format!("{given} is not a parameter for procedure {}.", call.procedure.join(".")))
             })?,
         };
         if let Some(slot) = ordered.get_mut(place) {

@@ -1,6 +1,6 @@
 //! Owns a batch as a flat list of instructions with jumps, so that it can stop between any two of them.
 
-use crate::simulator::sql::ast::{Condition, Statement, StatementKind};
+use crate::simulator::sql::ast::{Condition, Declaration, Statement, StatementKind};
 
 /// One step of a batch.
 #[derive(Debug)]
@@ -26,6 +26,15 @@ pub(super) fn compile(statements: Vec<Statement>) -> Vec<Instruction> {
     let mut compiler = Compiler::default();
     compiler.statements(statements);
     compiler.instructions
+}
+
+/// The variables a batch declares anywhere: they exist from its start, whether or not DECLARE is ever reached.
+pub(super) fn declarations(program: &[Instruction]) -> impl Iterator<Item = &Declaration> {
+    let statements = program.iter().filter_map(|instruction| match &instruction.action {
+        Action::Run(StatementKind::Declare(declarations)) => Some(declarations),
+        _ => None,
+    });
+    statements.flatten()
 }
 
 /// Stands for a CATCH block that is not compiled yet.
@@ -63,9 +72,9 @@ impl Compiler {
     }
 
     fn set_target(&mut self, at: usize, to: usize) {
-        match self.instructions.get_mut(at).map(|instruction| &mut instruction.action) {
-            Some(Action::Jump(target) | Action::JumpUnless(_, target)) => *target = to,
-            _ => {}
+        let action = self.instructions.get_mut(at).map(|instruction| &mut instruction.action);
+        if let Some(Action::Jump(target) | Action::JumpUnless(_, target)) = action {
+            *target = to;
         }
     }
 

@@ -9,15 +9,18 @@ use crate::simulator::sql::functions::{ErrorDetails, ServerState};
 use crate::simulator::sql::messages::{Failure, Reach, error};
 use crate::simulator::sql::parser::parse_batch;
 use crate::simulator::sql::plan::Expr;
-use crate::simulator::sql::program::{Action, Instruction, compile};
+use crate::simulator::sql::program::{Action, Instruction, compile, declarations};
 use crate::simulator::sql::variables::Variables;
 use crate::simulator::value::{Datum, SqlType};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Instructions one request may run: a bound for WHILE.
-const MAX_INSTRUCTIONS: u32 = 1_000_000;
+const MAX_INSTRUCTIONS: u32 = 200_000;
+/// After so many instructions without an answer the caller gets a chance to look for an attention.
+const INSTRUCTIONS_AT_A_STRETCH: u32 = 1000;
 /// Nesting of dynamic SQL, as in SQL Server (error 217).
 const MAX_FRAMES: usize = 32;
 
@@ -90,7 +93,7 @@ impl SqlSession {
     pub(super) fn enter(
         &mut self,
         sql: &str,
-        variables: Variables,
+        mut variables: Variables,
         outputs: Vec<(String, String)>,
         result: Option<String>,
         procedure: Option<String>,
@@ -101,8 +104,12 @@ impl SqlSession {
         }
         let statements = parse_batch(sql, self.host.version(), variables.names())
             .map_err(|message| Failure::new(message, Reach::Scope).at_line(1))?;
+        let program = compile(statements);
+        for declaration in declarations(&program) {
+            variables.declare(&declaration.name, declaration.sql_type, Datum::Null);
+        }
         self.frames.push(Frame {
-            program: Arc::new(compile(statements)),
+            program: Arc::new(program),
             next: 0,
             variables: RefCell::new(variables),
             caught: Vec::new(),
@@ -123,7 +130,7 @@ impl SqlSession {
         self.send(if self.is_call { Output::Done } else { Output::ReturnStatus(status) });
     }
 
-    pub(super) fn wait(&mut self, delay: std::time::Duration) {
+    pub(super) fn wait(&mut self, delay: Duration) {
         self.outbox.push_back(Step::Wait(delay));
     }
 
@@ -219,8 +226,16 @@ impl SqlSession {
             if let Some(frame) = self.frames.pop()
                 && !self.frames.is_empty()
             {
-                self.context.database = frame.database;
+                self.return_to_database(frame.database);
             }
+        }
+    }
+
+    /// Undoes USE inside dynamic SQL.
+    fn return_to_database(&mut self, database: String) {
+        if self.context.database != database {
+            self.context.database.clone_from(&database);
+            self.send(Output::Database(database));
         }
     }
 
@@ -242,13 +257,14 @@ impl SqlSession {
             outer.set(result, Datum::Int(i64::from(status)));
         }
         drop(outer);
-        if self.context.database != frame.database {
-            self.context.database.clone_from(&frame.database);
-            self.send(Output::Database(frame.database.clone()));
+        drop(inner);
+        self.return_to_database(frame.database);
+        if frame.procedure.is_some() {
+            self.send_procedure_done(status);
         }
     }
 
-    fn server_state<'a>(&'a self, frame: &'a Frame) -> ServerState<'a> {
+    fn server_state(&self) -> ServerState<'_> {
         ServerState {
             host: &*self.host,
             context: &self.context,
@@ -256,7 +272,7 @@ impl SqlSession {
             row_count: self.row_count,
             last_error: self.last_error,
             open_transactions: self.open_transactions,
-            caught: frame.caught.last(),
+            caught: self.frames.iter().rev().find_map(|frame| frame.caught.last()),
         }
     }
 
@@ -271,7 +287,7 @@ impl SqlSession {
             let mut binder = Binder::new(&*self.host, &variables);
             (binder.standalone_condition(condition)?, binder.into_ctes())
         };
-        let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
+        let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
         Ok(executor.holds(&condition, &Env::EMPTY)? == Some(true))
     }
 
@@ -288,7 +304,7 @@ impl SqlSession {
             };
             (bound, binder.into_ctes())
         };
-        let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
+        let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
         let value = executor.evaluate(&bound, &Env::EMPTY)?.into_owned();
         Ok((value, bound.sql_type))
     }
@@ -300,13 +316,14 @@ impl SqlSession {
             let mut binder = Binder::new(&*self.host, &variables);
             (binder.statement(query)?, binder.into_ctes())
         };
-        let executor = Executor::new(self.server_state(frame), &frame.variables, &ctes);
-        let rows = executor.query(&plan, None)?;
-        drop(executor);
-        self.row_count = rows.len() as i64;
-        if plan.assigns_variables() {
+        let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
+        if let Some(assignment) = plan.assignment() {
+            let count = executor.assign(&plan, assignment)?;
+            self.row_count = count as i64;
             self.send(Output::Done);
         } else {
+            let rows = executor.query(&plan, None)?;
+            self.row_count = rows.len() as i64;
             self.send(Output::Rows { columns: plan.columns, rows });
         }
         Ok(())
@@ -315,12 +332,6 @@ impl SqlSession {
     pub(super) fn set_variable(&self, name: &str, value: Datum) {
         if let Some(frame) = self.frames.last() {
             frame.variables.borrow_mut().set(name, value);
-        }
-    }
-
-    pub(super) fn declare_variable(&self, name: &str, sql_type: SqlType, value: Datum) {
-        if let Some(frame) = self.frames.last() {
-            frame.variables.borrow_mut().declare(name, sql_type, value);
         }
     }
 
@@ -368,6 +379,12 @@ impl Session for SqlSession {
                 return owed.then_some(Step::Output(Output::ReturnStatus(self.return_status)));
             }
             self.run_instruction();
+            if self.instructions_run.is_multiple_of(INSTRUCTIONS_AT_A_STRETCH)
+                && self.outbox.is_empty()
+                && !self.frames.is_empty()
+            {
+                return Some(Step::Wait(Duration::ZERO));
+            }
         }
     }
 
@@ -384,6 +401,10 @@ impl Session for SqlSession {
         self.open_transactions = 0;
         self.row_count = 0;
         self.last_error = 0;
+    }
+
+    fn set_in_transaction(&mut self, open: bool) {
+        self.open_transactions = i64::from(open);
     }
 }
 

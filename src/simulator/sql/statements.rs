@@ -18,11 +18,11 @@ impl SqlSession {
             StatementKind::Select(query) => return self.select(query),
             StatementKind::Declare(declarations) => {
                 for declaration in declarations {
-                    let value = match &declaration.value {
-                        Some(value) => self.value(value, Some(declaration.sql_type))?.0,
-                        None => Datum::Null,
-                    };
-                    self.declare_variable(&declaration.name, declaration.sql_type, value);
+                    // The variables are there since the batch began; one without a value keeps what it has.
+                    if let Some(value) = &declaration.value {
+                        let (value, _) = self.value(value, Some(declaration.sql_type))?;
+                        self.set_variable(&declaration.name, value);
+                    }
                 }
                 return Ok(());
             }
@@ -152,14 +152,8 @@ impl SqlSession {
 
     fn thrown(&self, throw: Option<&Throw>) -> Failure {
         let Some(throw) = throw else {
-            return match self.caught() {
-                Some(caught) => Failure::new(caught.message.clone(), Reach::Batch),
-                None => {
-                    let text = "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the \
-                                THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
-                    Failure::new(error(10704, 15, 1, text), Reach::Batch)
-                }
-            };
+            let rethrown = self.caught().map_or_else(nothing_to_rethrow, |caught| caught.message.clone());
+            return Failure::new(rethrown, Reach::Batch);
         };
         match self.thrown_message(throw) {
             Ok(message) => Failure::new(message, Reach::Batch),
@@ -196,6 +190,12 @@ impl SqlSession {
     }
 }
 
+fn nothing_to_rethrow() -> Message {
+    let text = "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside \
+                a CATCH block, or add error parameters to the THROW statement.";
+    error(10704, 15, 1, text)
+}
+
 /// `hh:mm[:ss[.fff]]`, less than 24 hours.
 fn parse_delay(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -230,10 +230,9 @@ fn filled_in(format: &str, values: &[String]) -> String {
             continue;
         }
         match rest.next() {
-            Some('%') => filled.push('%'),
             Some('s' | 'd' | 'i' | 'u') => filled.push_str(values.next().map_or("(null)", String::as_str)),
+            Some('%') | None => filled.push('%'),
             Some(other) => filled.extend(['%', other]),
-            None => filled.push('%'),
         }
     }
     filled
@@ -255,7 +254,7 @@ mod tests {
     #[test]
     fn delays_are_hours_minutes_seconds() {
         assert_eq!(parse_delay("00:00:01.250"), Some(Duration::from_millis(1250)));
-        assert_eq!(parse_delay("01:02"), Some(Duration::from_secs(3720)));
+        assert_eq!(parse_delay("01:02"), Some(Duration::from_mins(62)));
         for wrong in ["", "1", "24:00:00", "00:60", "00:00:01.2345", "a:b", "-1:00"] {
             assert_eq!(parse_delay(wrong), None, "{wrong}");
         }

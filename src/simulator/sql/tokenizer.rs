@@ -65,7 +65,7 @@ pub fn syntax_error(near: &str, line: u32) -> Message {
 const TWO_CHARACTER_SYMBOLS: [&str; 13] =
     ["<=", ">=", "<>", "!=", "!<", "!>", "+=", "-=", "*=", "/=", "%=", "::", "||"];
 
-/// The tokens of a batch, comments left out. Errors: 105 (unclosed quote), 113 (unclosed comment), 102.
+/// The tokens of a batch, comments left out. Errors: 105 (unclosed quote), 113 (unclosed comment).
 pub fn tokenize(sql: &str) -> Result<Vec<Token>, Message> {
     let mut scanner = Scanner { text: sql, at: 0, line: 1 };
     let mut tokens = Vec::new();

@@ -12,6 +12,9 @@ pub(super) const MAX_BYTES: u16 = 8000;
 /// Most digits of a decimal.
 pub(super) const MAX_PRECISION: u8 = 38;
 
+/// Longest value of a max type, in bytes: far below the 2 GB of a real server, and enough for any answer of this one.
+pub(super) const MAX_VALUE_BYTES: usize = 64 << 20;
+
 /// What a type is for conversions and operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
@@ -137,6 +140,23 @@ pub(super) fn is_national(sql_type: SqlType) -> bool {
     matches!(sql_type, SqlType::NVarChar(_) | SqlType::NChar(_))
 }
 
+/// Where text has to be cut to fit a length: in UTF-16 units for nvarchar, in characters (a byte each) for varchar.
+/// `None` where it fits.
+pub(super) fn cut_at(text: &str, limit: usize, national: bool) -> Option<usize> {
+    // Bytes are never fewer than units, so short text needs no counting.
+    if text.len() <= limit {
+        return None;
+    }
+    let mut length = 0;
+    for (at, c) in text.char_indices() {
+        length += if national { c.len_utf16() } else { 1 };
+        if length > limit {
+            return Some(at);
+        }
+    }
+    None
+}
+
 /// A variable-length text type; what is longer than a page holds is max only if `max` was asked for.
 pub(super) fn text_type(national: bool, length: Option<u16>) -> SqlType {
     if national {
@@ -171,7 +191,8 @@ pub(super) fn common(left: SqlType, right: SqlType) -> Result<SqlType, Message> 
         (Family::Guid, other) => matches!(other, Family::Text | Family::Binary | Family::Guid),
         (Family::Time, other) => !matches!(other, Family::Guid),
         (Family::Decimal | Family::Float | Family::Integer, other) => {
-            !matches!(other, Family::Guid) && !(other == Family::Binary && family(high) == Family::Float)
+            let float_of_bytes = other == Family::Binary && family(high) == Family::Float;
+            other != Family::Guid && !float_of_bytes
         }
         (Family::Text | Family::Binary, _) => true,
     };

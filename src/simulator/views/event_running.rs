@@ -8,12 +8,14 @@ use crate::simulator::events::targets::Reader;
 use crate::simulator::views::Source;
 use crate::simulator::views::event_objects::package_guid;
 use crate::simulator::views::schema::{Record, address, time};
+use crate::simulator::workload::machine::Machine;
 
-/// Buffers of a session: three, or three for each partition (documented). Eight CPUs on one node.
-fn buffers(session: &RunningSession) -> u64 {
+/// Buffers of a session: three, three for each node, or five for two CPUs (documented).
+fn buffers(session: &RunningSession, machine: &Machine) -> u64 {
     match session.options.partition {
-        Partition::None | Partition::PerNode => 3,
-        Partition::PerCpu => 20,
+        Partition::None => 3,
+        Partition::PerNode => 3 * machine.nodes.len() as u64,
+        Partition::PerCpu => u64::from(machine.scheduler_count()) * 5 / 2,
     }
 }
 
@@ -21,7 +23,7 @@ fn buffers(session: &RunningSession) -> u64 {
 pub fn sessions(source: Source<'_>) -> Vec<Record> {
     let switches = source.instance.switches();
     let rows = source.state.engine.running.iter().map(|session| {
-        let buffers = buffers(session);
+        let buffers = buffers(session, &source.instance.truth().machine);
         let each = session.options.max_memory_kb * 1_024 / buffers / 65_536 * 65_536;
         let each = each.max(65_536) - 130;
         let (policy, policy_desc) = match session.options.retention {

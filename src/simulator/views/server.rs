@@ -1,10 +1,10 @@
 //! Owns the rows about the server itself: schedulers, time, memory, modules.
 
 use crate::simulator::instance::uptime_micros;
-use crate::simulator::seeded;
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::{Record, address, time};
 use crate::simulator::workload::UPTIME_HOURS;
+use crate::simulator::workload::machine::Node;
 
 /// Nominal frequency of the simulated CPUs: 2.7 GHz.
 const TICKS_PER_MICRO: i64 = 2_700;
@@ -13,22 +13,24 @@ const MACHINE_LEAD_MICROS: i64 = 600_000_000;
 /// Schedulers that clients' tasks never run on are numbered from here (documented).
 const HIDDEN_SCHEDULER: i32 = 1_048_576;
 
-/// CPU time that all schedulers used since the server's start, in microseconds.
-fn cpu_micros(source: Source<'_>) -> u64 {
-    let truth = source.instance.truth();
-    let busy = source.state.load.busy_micros(source.now.monotonic);
-    let up = uptime_micros(source.instance.origin(), source.now).max(0) as u64;
-    let share = |micros: u64, percent: u32| micros * u64::from(percent) / 100 * u64::from(truth.schedulers);
-    share(busy, truth.loaded_cpu_percent) + share(up.saturating_sub(busy), truth.idle_cpu_percent)
+/// Microseconds in which the load was on.
+fn busy_micros(source: Source<'_>) -> u64 {
+    source.state.load.busy_micros(source.now.monotonic)
 }
 
-/// Tasks ready to run on a scheduler: they change every few milliseconds, the same way for the same seed.
-fn runnable(source: Source<'_>, scheduler: u32) -> u64 {
-    if !source.state.load.is_on(source.now.monotonic) {
-        return 0;
-    }
-    let slot = (source.now.monotonic / 4_000).to_string();
-    3 + seeded::hash(&[&slot, &scheduler.to_string()]) % 4
+/// CPU time that one scheduler of a node used since the server's start, in microseconds.
+fn scheduler_cpu_micros(source: Source<'_>, node: &Node) -> u64 {
+    let busy = busy_micros(source);
+    let up = uptime_micros(source.instance.origin(), source.now).max(0) as u64;
+    let share = |micros: u64, percent: u32| micros * u64::from(percent) / 100;
+    let idle_percent = source.instance.truth().machine.idle_cpu_percent;
+    share(busy, node.loaded_cpu_percent) + share(up.saturating_sub(busy), idle_percent)
+}
+
+/// CPU time that all schedulers used since the server's start, in microseconds.
+fn cpu_micros(source: Source<'_>) -> u64 {
+    let nodes = source.instance.truth().machine.nodes.iter();
+    nodes.map(|node| scheduler_cpu_micros(source, node) * u64::from(node.schedulers)).sum()
 }
 
 /// sys.dm_os_schedulers: the user schedulers, a hidden one and that of the dedicated admin connection.
@@ -36,25 +38,31 @@ pub fn schedulers(source: Source<'_>) -> Vec<Record> {
     let truth = source.instance.truth();
     let loaded = source.state.load.is_on(source.now.monotonic);
     let up_ms = uptime_micros(source.instance.origin(), source.now) / 1_000;
-    let cpu_ms = cpu_micros(source) / 1_000;
+    let machine = truth.machine;
+    let busy: Vec<u32> = machine.busy_schedulers().map(|scheduler| scheduler.id).collect();
+    let busy_count = busy.len().max(1) as u64;
+    let capped_ms = busy_micros(source) / 1_000 * u64::from(machine.capped_percent) / 100;
     let reading = source.reading();
     let yields = truth.counters.waits.iter().find(|wait| wait.name == "SOS_SCHEDULER_YIELD");
-    let yields = yields.map_or(0, |wait| wait.waits.at(reading)) / u64::from(truth.schedulers.max(1));
+    let yields = yields.map_or(0, |wait| wait.waits.at(reading)) / busy_count;
     let mut rows = Vec::new();
-    for id in 0..truth.schedulers {
-        let runnable = runnable(source, id);
-        let client_tasks = if loaded { u64::from(truth.connections / truth.schedulers as u16) } else { 0 };
+    for scheduler in machine.schedulers() {
+        let id = scheduler.id;
+        let is_busy = loaded && busy.contains(&id);
+        let yields = if busy.contains(&id) { yields } else { 0 };
+        let runnable = if loaded { scheduler.runnable(source.now.monotonic) } else { 0 };
+        let client_tasks = if is_busy { u64::from(truth.connections) / busy_count } else { 0 };
         let tasks = 2 + client_tasks + u64::from(id < 2);
-        let first_share = cpu_ms / u64::from(truth.schedulers);
+        let cpu_ms = scheduler_cpu_micros(source, scheduler.node) / 1_000;
         rows.push(
             Record::new()
                 .with("scheduler_address", address(0x0000_01f4_2000_0040 + u64::from(id) * 0x4_0000))
-                .with("parent_node_id", 0)
+                .with("parent_node_id", scheduler.node_id)
                 .with("scheduler_id", id)
                 .with("cpu_id", id)
                 .with("status", "VISIBLE ONLINE")
                 .with("is_online", true)
-                .with("is_idle", !loaded)
+                .with("is_idle", !is_busy)
                 .with("preemptive_switches_count", up_ms / 700)
                 .with("context_switches_count", up_ms / 9 + yields as i64)
                 .with("idle_switches_count", up_ms / 12)
@@ -70,8 +78,9 @@ pub fn schedulers(source: Source<'_>) -> Vec<Record> {
                 .with("memory_object_address", address(0x0000_01f4_1000_0060))
                 .with("task_memory_object_address", address(0x0000_01f4_1000_4060))
                 .with("quantum_length_us", 4_000)
-                .with("total_cpu_usage_ms", first_share)
-                .with("total_scheduler_delay_ms", first_share * 3)
+                .with("total_cpu_usage_ms", cpu_ms)
+                .with("total_cpu_idle_capped_ms", if busy.contains(&id) { capped_ms } else { 0 })
+                .with("total_scheduler_delay_ms", cpu_ms * 3)
                 .with("ideal_workers_limit", 64),
         );
     }
@@ -94,20 +103,32 @@ pub fn schedulers(source: Source<'_>) -> Vec<Record> {
     rows
 }
 
-/// sys.dm_os_nodes: one node and that of the dedicated admin connection.
+/// A mask of `count` processors from a first one on.
+fn mask(first: u32, count: u32) -> i64 {
+    let ones = |bits: u32| (1_i64 << bits.min(62)) - 1;
+    ones(first + count) & !ones(first)
+}
+
+/// sys.dm_os_nodes: the machine's nodes and that of the dedicated admin connection.
 pub fn nodes(source: Source<'_>) -> Vec<Record> {
-    let schedulers = source.instance.truth().schedulers;
-    let node = |id: i32, state: &'static str, schedulers: u32| {
+    let node = |id: u32, state: &'static str, first: u32, schedulers: u32| {
         Record::new()
             .with("node_id", id)
             .with("node_state_desc", state)
             .with("memory_node_id", id)
-            .with("cpu_affinity_mask", (1_i64 << schedulers.min(62)) - 1)
+            .with("cpu_affinity_mask", mask(first, schedulers))
             .with("online_scheduler_count", schedulers)
-            .with("online_scheduler_mask", (1_i64 << schedulers.min(62)) - 1)
+            .with("online_scheduler_mask", mask(first, schedulers))
             .with("cpu_count", schedulers)
     };
-    vec![node(0, "ONLINE", schedulers), node(64, "ONLINE DAC", 1)]
+    let mut first = 0;
+    let mut rows = Vec::new();
+    for (id, of_machine) in (0..).zip(source.instance.truth().machine.nodes) {
+        rows.push(node(id, "ONLINE", first, of_machine.schedulers));
+        first += of_machine.schedulers;
+    }
+    rows.push(node(64, "ONLINE DAC", 0, 1));
+    rows
 }
 
 /// Memory of the machine, and what the buffer pool has and aims at. 2008 R2 tells the pool in pages (documented).
@@ -119,7 +140,10 @@ const PAGE_KB: i64 = 8;
 
 /// sys.dm_os_sys_info. Its time zone is UTC, so the start time's local time is too.
 pub fn sys_info(source: Source<'_>) -> Vec<Record> {
-    let truth = source.instance.truth();
+    let machine = source.instance.truth().machine;
+    let schedulers = machine.scheduler_count();
+    let sockets = machine.nodes.len() as u32;
+    let (vm, vm_desc) = if machine.is_virtual { (1, "HYPERVISOR") } else { (0, "NONE") };
     let origin = source.instance.origin();
     let up = uptime_micros(origin, source.now);
     let machine_up = up + MACHINE_LEAD_MICROS;
@@ -129,8 +153,8 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
         Record::new()
             .with("cpu_ticks", machine_up.saturating_mul(TICKS_PER_MICRO))
             .with("ms_ticks", machine_up / 1_000)
-            .with("cpu_count", truth.schedulers)
-            .with("hyperthread_ratio", truth.schedulers)
+            .with("cpu_count", schedulers)
+            .with("hyperthread_ratio", schedulers / sockets.max(1))
             .with("physical_memory_kb", PHYSICAL_KB)
             .with("virtual_memory_kb", VIRTUAL_KB)
             .with("committed_kb", COMMITTED_KB)
@@ -146,8 +170,8 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
             .with("os_error_mode", 5)
             .with("os_priority_class", 32)
             .with("max_workers_count", 576)
-            .with("scheduler_count", truth.schedulers)
-            .with("scheduler_total_count", truth.schedulers + 12)
+            .with("scheduler_count", schedulers)
+            .with("scheduler_total_count", schedulers + 12)
             .with("deadlock_monitor_serial_number", up / 5_000_000)
             .with("sqlserver_start_time_ms_ticks", MACHINE_LEAD_MICROS / 1_000)
             .with("sqlserver_start_time", time(origin.utc - UPTIME_HOURS as i64 * 3_600_000_000))
@@ -157,16 +181,16 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
             .with("process_user_time_ms", cpu_ms - kernel_ms)
             .with("time_source", 0)
             .with("time_source_desc", "QUERY_PERFORMANCE_COUNTER")
-            .with("virtual_machine_type", 0)
-            .with("virtual_machine_type_desc", "NONE")
+            .with("virtual_machine_type", vm)
+            .with("virtual_machine_type_desc", vm_desc)
             .with("softnuma_configuration", 0)
             .with("softnuma_configuration_desc", "OFF")
-            .with("process_physical_affinity", "{{0,ff}}")
+            .with("process_physical_affinity", format!("{{{{0,{:x}}}}}", mask(0, schedulers)))
             .with("sql_memory_model", 1)
             .with("sql_memory_model_desc", "CONVENTIONAL")
-            .with("socket_count", 1)
-            .with("cores_per_socket", truth.schedulers)
-            .with("numa_node_count", 1)
+            .with("socket_count", sockets)
+            .with("cores_per_socket", schedulers / sockets.max(1))
+            .with("numa_node_count", sockets)
             .with("container_type", 0)
             .with("container_type_desc", "NONE"),
     ]
@@ -191,7 +215,7 @@ const RECORDS: i64 = 256;
 
 /// sys.dm_os_ring_buffers: the scheduler monitor.
 pub fn ring_buffers(source: Source<'_>) -> Vec<Record> {
-    let truth = source.instance.truth();
+    let machine = source.instance.truth().machine;
     let up = uptime_micros(source.instance.origin(), source.now);
     let offset = source.now.monotonic - up;
     let last = up / RECORD_MICROS;
@@ -200,8 +224,8 @@ pub fn ring_buffers(source: Source<'_>) -> Vec<Record> {
         let begin = offset + at - RECORD_MICROS;
         let load = &source.state.load;
         let busy = load.busy_micros(begin + RECORD_MICROS).saturating_sub(load.busy_micros(begin)) as i64;
-        let percent = (busy * i64::from(truth.loaded_cpu_percent)
-            + (RECORD_MICROS - busy).max(0) * i64::from(truth.idle_cpu_percent))
+        let percent = (busy * i64::from(machine.loaded_cpu_percent())
+            + (RECORD_MICROS - busy).max(0) * i64::from(machine.idle_cpu_percent))
             / RECORD_MICROS;
         let idle = 100 - percent - 1;
         let ticks = (at + MACHINE_LEAD_MICROS) / 1_000;

@@ -1,7 +1,6 @@
 //! Owns the rows about sessions, requests and tasks: the workload's and the clients' own.
 
 use crate::simulator::host::SessionContext;
-use crate::simulator::instance::Moment;
 use crate::simulator::seeded;
 use crate::simulator::value::Datum;
 use crate::simulator::views::Source;
@@ -61,9 +60,15 @@ fn task_address(spid: u16) -> Datum {
     address(0x0000_01f4_6000_0088 + u64::from(spid) * 0x400)
 }
 
-/// Whether a workload's session is on its scheduler now, not in the queue: one in six is.
-fn is_on_cpu(spid: u16, now: Moment) -> bool {
-    seeded::hash(&[&(now.monotonic / 4_000).to_string(), &spid.to_string()]).is_multiple_of(6)
+/// Whether a session is on its scheduler now, not in the queue: clients' are, and of the workload's one in six, or all
+/// where nothing queues.
+fn is_on_cpu(session: &Seen<'_>, source: Source<'_>) -> bool {
+    let queues = source.instance.truth().machine.busy_schedulers().any(|scheduler| scheduler.node.queue.1 > 0);
+    let turn = || {
+        let quantum = (source.now.monotonic / 4_000).to_string();
+        seeded::hash(&[&quantum, &session.spid.to_string()]).is_multiple_of(6)
+    };
+    !session.is_workload || !queues || turn()
 }
 
 /// sys.dm_exec_sessions.
@@ -102,7 +107,7 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
 /// sys.dm_exec_requests.
 pub fn requests(source: Source<'_>) -> Vec<Record> {
     let rows = seen(source).into_iter().filter(|session| session.running).map(|session| {
-        let on_cpu = !session.is_workload || is_on_cpu(session.spid, source.now);
+        let on_cpu = is_on_cpu(&session, source);
         let since_ms = (source.now.utc - session.since).max(0) / 1_000;
         Record::new()
             .with("session_id", i32::from(session.spid))
@@ -115,7 +120,7 @@ pub fn requests(source: Source<'_>) -> Vec<Record> {
             .with("blocking_session_id", 0)
             .with("last_wait_type", if session.is_workload { "SOS_SCHEDULER_YIELD" } else { "MISCELLANEOUS" })
             .with("total_elapsed_time", if session.is_workload { since_ms } else { 0 })
-            .with("scheduler_id", i32::from(session.spid % 8))
+            .with("scheduler_id", source.instance.truth().machine.scheduler_of(session.spid))
             .with("task_address", task_address(session.spid))
             .with("text_size", 2_147_483_647)
             .with("language", "us_english")
@@ -155,11 +160,11 @@ pub fn connections(source: Source<'_>) -> Vec<Record> {
 /// sys.dm_os_tasks.
 pub fn tasks(source: Source<'_>) -> Vec<Record> {
     let rows = seen(source).into_iter().filter(|session| session.running).map(|session| {
-        let on_cpu = !session.is_workload || is_on_cpu(session.spid, source.now);
+        let on_cpu = is_on_cpu(&session, source);
         Record::new()
             .with("task_address", task_address(session.spid))
             .with("task_state", if on_cpu { "RUNNING" } else { "RUNNABLE" })
-            .with("scheduler_id", i32::from(session.spid % 8))
+            .with("scheduler_id", source.instance.truth().machine.scheduler_of(session.spid))
             .with("session_id", i32::from(session.spid))
             .with("exec_context_id", 0)
             .with("request_id", 0)
@@ -171,7 +176,7 @@ pub fn tasks(source: Source<'_>) -> Vec<Record> {
 /// sys.dm_os_workers: one for each task.
 pub fn workers(source: Source<'_>) -> Vec<Record> {
     let rows = seen(source).into_iter().filter(|session| session.running).map(|session| {
-        let on_cpu = !session.is_workload || is_on_cpu(session.spid, source.now);
+        let on_cpu = is_on_cpu(&session, source);
         Record::new()
             .with("worker_address", address(0x0000_01f4_5000_0160 + u64::from(session.spid) * 0x1000))
             .with("is_preemptive", false)

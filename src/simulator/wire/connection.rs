@@ -148,6 +148,8 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             ClientRequest::Calls(calls) => self.run_calls(calls).await?,
             ClientRequest::Transaction(request) => {
                 self.transactions.answer(request, &self.endpoint.server_name, self.writer.body());
+                let open = self.transactions.is_open();
+                self.with_session(move |session| session.set_in_transaction(open)).await?;
                 Flow::GoesOn
             }
         };

@@ -1,6 +1,6 @@
 //! Owns transactions that clients begin outside of T-SQL, as drivers with autocommit off do ([MS-TDS] 2.2.6.9).
 //!
-//! They live on the wire alone: the session behind it is not told.
+//! The session behind the wire is told only whether one is open.
 
 use crate::simulator::output::Message;
 use crate::simulator::wire::answer::{Answer, Scope};
@@ -15,6 +15,10 @@ pub(crate) struct Transactions {
 }
 
 impl Transactions {
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// The connection is reset: what was open is rolled back.
     pub(crate) fn reset(&mut self) {
         self.open = None;

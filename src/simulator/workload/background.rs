@@ -3,6 +3,7 @@
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::counters::{Counters, Cumulative, LatchCounter, SpinlockCounter, WaitCounter};
 use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, number, push_wait, wait_key};
+use crate::simulator::workload::recipe::Spins;
 use crate::simulator::workload::stacks::{self, StackTable};
 use crate::simulator::workload::{UPTIME_HOURS, spinlocks, wait_types};
 
@@ -13,8 +14,8 @@ pub struct Increments<'a> {
     pub waits: &'a [(&'static str, u64, u64, u64)],
     /// Class, requests, wait time in ms.
     pub latches: &'a [(&'static str, u64, u64)],
-    /// Name; collisions, spins, sleep time, back-offs.
-    pub spinlocks: &'a [(&'static str, [u64; 4])],
+    /// Spinlocks.
+    pub spinlocks: &'a [Spins],
 }
 
 /// All counters of a version: what stood there before, the background, and the load.
@@ -49,15 +50,15 @@ pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
         }
     });
     let spinlocks = spinlocks::of_version(version.version).map(|spinlock| {
-        let more = load.spinlocks.iter().find(|(name, _)| *name == spinlock.name).map_or([0; 4], |(_, more)| *more);
         let [collisions, spins, sleep_time, backoffs] = spinlock.base;
-        let [more_collisions, more_spins, more_sleep_time, more_backoffs] = more;
+        let more =
+            |part: fn(&Spins) -> u64| load.spinlocks.iter().find(|more| more.spinlock == spinlock.name).map_or(0, part);
         SpinlockCounter {
             name: spinlock.name,
-            collisions: Cumulative::loaded(collisions, more_collisions),
-            spins: Cumulative::loaded(spins, more_spins),
-            sleep_time: Cumulative::loaded(sleep_time, more_sleep_time),
-            backoffs: Cumulative::loaded(backoffs, more_backoffs),
+            collisions: Cumulative::loaded(collisions, more(|more| more.collisions)),
+            spins: Cumulative::loaded(spins, more(|more| more.spins)),
+            sleep_time: Cumulative::loaded(sleep_time, more(|more| more.sleep_time)),
+            backoffs: Cumulative::loaded(backoffs, more(|more| more.backoffs)),
         }
     });
     Counters { waits: waits.collect(), latches: latches.collect(), spinlocks: spinlocks.collect() }

@@ -4,26 +4,59 @@
 //! the uptime, so a value is exact at any moment, whatever was read before.
 
 pub mod background;
+pub mod cases;
 pub mod counters;
+pub mod events;
 pub mod kinds;
-pub mod lock_hash;
+pub mod machine;
 pub mod pace;
+pub mod paths;
+pub mod recipe;
+pub mod shares;
 pub mod spinlocks;
 pub mod stacks;
 pub mod wait_types;
 
 use crate::simulator::versions::VersionData;
+use cases::{
+    cachestore, capped_cpu, few_events, lock_hash, lock_manager_no_spin, one_hot_node, spin_burn, spin_in_yield,
+    vm_steal, wrong_symbols, xe_observer,
+};
 use counters::{Counters, Throughput};
 use kinds::EventKind;
+use machine::Machine;
+use recipe::Recipe;
 use stacks::StackTable;
 use std::str::FromStr;
 
-/// What the simulated server does.
+/// What the simulated server does. Each has a module in [`cases`] that says what is true of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Workload {
     /// 50 connections on one row of one index, 8 schedulers saturated: yields, and collisions on LOCK_HASH.
     #[default]
     LockHash,
+    /// 32 schedulers that contend for SOS_CACHESTORE.
+    Cachestore,
+    /// The yields of `lock-hash` while most of the CPU spins.
+    SpinBurn,
+    /// A virtual machine that runs late: long yields, no queue, little CPU.
+    VmSteal,
+    /// A cap on CPU: queues, and schedulers kept idle.
+    CappedCpu,
+    /// One of two NUMA nodes saturated.
+    OneHotNode,
+    /// Twelve yields.
+    FewEvents,
+    /// Yields inside the lock manager, without spins.
+    LockManagerNoSpin,
+    /// Yields of which 30 % hold a spinlock's frames.
+    YieldWithSpinFrame,
+    /// Yields of which 2 % hold a spinlock's frames.
+    TwoPercent,
+    /// `lock-hash` beside another's event session.
+    XeObserver,
+    /// `lock-hash` without symbol files.
+    WrongSymbols,
 }
 
 /// Text that names no workload.
@@ -35,18 +68,48 @@ pub struct UnknownWorkload {
 }
 
 impl Workload {
-    const ALL: [(Self, &'static str); 1] = [(Self::LockHash, "lock-hash")];
+    /// All of them, by name.
+    pub const ALL: [(Self, &'static str); 12] = [
+        (Self::LockHash, "lock-hash"),
+        (Self::Cachestore, "cachestore"),
+        (Self::SpinBurn, "spin-burn"),
+        (Self::VmSteal, "vm-steal"),
+        (Self::CappedCpu, "capped-cpu"),
+        (Self::OneHotNode, "one-hot-node"),
+        (Self::FewEvents, "few-events"),
+        (Self::LockManagerNoSpin, "lock-manager-no-spin"),
+        (Self::YieldWithSpinFrame, "yield-with-spin-frame"),
+        (Self::TwoPercent, "two-percent"),
+        (Self::XeObserver, "xe-observer"),
+        (Self::WrongSymbols, "wrong-symbols"),
+    ];
 
     /// All names, separated by commas.
     pub fn names() -> String {
         Self::ALL.map(|(_, name)| name).join(", ")
     }
 
+    /// What it is made of.
+    pub fn recipe(self, version: &VersionData) -> Recipe {
+        match self {
+            Self::LockHash => lock_hash::recipe(),
+            Self::Cachestore => cachestore::recipe(),
+            Self::SpinBurn => spin_burn::recipe(),
+            Self::VmSteal => vm_steal::recipe(),
+            Self::CappedCpu => capped_cpu::recipe(),
+            Self::OneHotNode => one_hot_node::recipe(),
+            Self::FewEvents => few_events::recipe(),
+            Self::LockManagerNoSpin => lock_manager_no_spin::recipe(),
+            Self::YieldWithSpinFrame => spin_in_yield::recipe(version, spin_in_yield::THIRTY_PERCENT),
+            Self::TwoPercent => spin_in_yield::recipe(version, spin_in_yield::TWO_PERCENT),
+            Self::XeObserver => xe_observer::recipe(version),
+            Self::WrongSymbols => wrong_symbols::recipe(),
+        }
+    }
+
     /// What it does on this version, by this seed.
     pub fn truth(self, version: &'static VersionData, seed: u64) -> Truth {
-        match self {
-            Self::LockHash => lock_hash::truth(version, seed),
-        }
+        self.recipe(version).truth(version, seed)
     }
 }
 
@@ -73,14 +136,14 @@ pub struct Truth {
     pub kinds: Vec<EventKind>,
     /// The call stacks of those events.
     pub stacks: StackTable,
-    /// Visible online schedulers.
-    pub schedulers: u32,
+    /// The processors.
+    pub machine: Machine,
     /// Client sessions of the workload; their ids run from [`FIRST_WORKLOAD_SESSION`].
     pub connections: u16,
-    /// CPU use while loaded, in percent of all schedulers.
-    pub loaded_cpu_percent: u32,
-    /// CPU use otherwise.
-    pub idle_cpu_percent: u32,
+    /// Event sessions of others that run from the start, as the DDL they were made by.
+    pub event_sessions: Vec<&'static str>,
+    /// Whether symbol files are missing.
+    pub symbols_missing: bool,
 }
 
 /// Session id of a workload's first connection.

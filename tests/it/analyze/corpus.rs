@@ -35,7 +35,7 @@ fn rows() -> Option<Vec<Row>> {
             group: if row["group"].is_null() { text("id") } else { text("group") },
             unresolved: row["unresolved"].as_bool().unwrap_or(false),
             wrong_symbols: row["wrong_symbols"].as_bool().unwrap_or(false),
-            stack: Stack { frames: frames.collect() },
+            stack: frames.collect::<Stack>(),
         }
     };
     Some(text.lines().filter(|line| !line.trim().is_empty()).map(row).collect())

@@ -1,6 +1,6 @@
 //! Builders of evidence, and a reader of frames as they are written in examples.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 use xestack::{
     catalog::Catalog,
     model::{
@@ -9,13 +9,34 @@ use xestack::{
     },
 };
 
+/// Folder with `symbols/` and `sessions/` that stand in for the built-in ones: how `.ci/weaken` weakens a rule.
+const OTHER_CATALOG: &str = "XESTACK_TEST_CATALOG";
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| match std::env::var_os(OTHER_CATALOG) {
+    None => Catalog::embedded().unwrap(),
+    Some(root) => Catalog::from_texts(&catalog_files(Path::new(&root))).unwrap(),
+});
+
 pub(crate) fn catalog() -> Catalog {
-    Catalog::embedded().unwrap()
+    CATALOG.clone()
+}
+
+fn catalog_files(root: &Path) -> Vec<(String, String)> {
+    let folders = std::fs::read_dir(root.join("sessions")).unwrap();
+    let verdicts = folders.map(|folder| folder.unwrap().path().join("verdict.toml"));
+    let symbols = std::fs::read_dir(root.join("symbols")).unwrap().map(|file| file.unwrap().path());
+    let files = verdicts.chain(symbols).filter(|file| file.is_file());
+    files
+        .map(|file| {
+            let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            (name, std::fs::read_to_string(&file).unwrap())
+        })
+        .collect()
 }
 
 pub(crate) fn analyze(evidence: &Evidence) -> Report {
     let tool = Tool { name: "xestack".to_owned(), version: "0".to_owned() };
-    xestack::analyze::analyze(evidence, &catalog(), tool)
+    xestack::analyze::analyze(evidence, &CATALOG, tool)
 }
 
 /// `module[.dll]!symbol[+offset]`, `symbol[+offset]`, `module.dll+0xRVA`, `0xADDRESS`, `<frame .../>`.
@@ -51,7 +72,7 @@ pub(crate) fn frame(text: &str) -> Frame {
 }
 
 pub(crate) fn stack(lines: &[&str]) -> Stack {
-    Stack { frames: lines.iter().map(|line| frame(line)).collect() }
+    lines.iter().map(|line| frame(line)).collect()
 }
 
 /// The frames of the published yield stack, without event plumbing.
@@ -202,6 +223,12 @@ pub(crate) struct Host {
     pub(crate) cpu_percent: i64,
     /// Runnable tasks of each scheduler: 8 of them, 4 a NUMA node.
     pub(crate) runnable: [i64; 8],
+    /// How often these 8 are there: 4 for 32 schedulers.
+    pub(crate) eights: i64,
+    /// SQL Server's share of each NUMA node's CPU, percent, where schedulers tell.
+    pub(crate) node_cpu_percent: Option<[i64; 2]>,
+    pub(crate) virtual_machine: &'static str,
+    pub(crate) version: ServerVersion,
     pub(crate) samples: usize,
     /// Tasks a scheduler.
     pub(crate) tasks: i64,
@@ -216,6 +243,10 @@ impl Default for Host {
             elapsed_ms: 10_000,
             cpu_percent: 96,
             runnable: [5, 6, 5, 6, 5, 6, 5, 6],
+            eights: 1,
+            node_cpu_percent: None,
+            virtual_machine: "NONE",
+            version: ServerVersion::V2019,
             samples: 20,
             tasks: 8,
             ticks_per_ms: 2_700_000,
@@ -227,43 +258,36 @@ impl Default for Host {
 
 impl Host {
     fn schedulers(&self, at_end: bool) -> Table {
-        let user = (0..8_i64).map(|id| {
-            vec![
-                Value::Integer(id / 4),
+        let used = |id: i64| {
+            let percent = self.node_cpu_percent.map(|percent| percent[(id % 8 / 4) as usize])?;
+            Some(Value::Integer(7 + if at_end { self.elapsed_ms * percent / 100 } else { 0 }))
+        };
+        let row = |node: i64, id: i64, status: &str, tasks: i64, runnable: i64, capped: i64| {
+            let common = vec![
+                Value::Integer(node),
                 Value::Integer(id),
-                text("VISIBLE ONLINE"),
-                Value::Integer(self.tasks),
-                Value::Integer(self.runnable[id as usize]),
-                Value::Integer(if at_end { self.idle_capped_ms } else { 0 }),
-            ]
-        });
-        let offline = vec![
-            Value::Integer(1),
-            Value::Integer(8),
-            text("VISIBLE OFFLINE"),
-            Value::Integer(500),
-            Value::Integer(9),
-            Value::Integer(0),
+                text(status),
+                Value::Integer(tasks),
+                Value::Integer(runnable),
+                Value::Integer(capped),
+            ];
+            common.into_iter().chain(used(id)).collect::<Vec<Value>>()
+        };
+        let capped = if at_end { self.idle_capped_ms } else { 0 };
+        let user = (0..8 * self.eights)
+            .map(|id| row(id % 8 / 4, id, "VISIBLE ONLINE", self.tasks, self.runnable[(id % 8) as usize], capped));
+        let offline = row(1, 8 * self.eights, "VISIBLE OFFLINE", 500, 9, 0);
+        let hidden = row(0, 1_048_578, "HIDDEN ONLINE", 500, 9, 0);
+        let mut columns = vec![
+            "parent_node_id",
+            "scheduler_id",
+            "status",
+            "current_tasks_count",
+            "runnable_tasks_count",
+            "total_cpu_idle_capped_ms",
         ];
-        let hidden = vec![
-            Value::Integer(0),
-            Value::Integer(1_048_578),
-            text("HIDDEN ONLINE"),
-            Value::Integer(500),
-            Value::Integer(9),
-            Value::Integer(0),
-        ];
-        table(
-            &[
-                "parent_node_id",
-                "scheduler_id",
-                "status",
-                "current_tasks_count",
-                "runnable_tasks_count",
-                "total_cpu_idle_capped_ms",
-            ],
-            user.chain([offline, hidden]).collect(),
-        )
+        columns.extend(self.node_cpu_percent.map(|_| "total_cpu_usage_ms"));
+        table(&columns, user.chain([offline, hidden]).collect())
     }
 
     fn sys_info(&self, at_end: bool) -> Table {
@@ -280,8 +304,8 @@ impl Host {
             vec![vec![
                 Value::Integer(7_000_000 + passed * self.ticks_per_ms),
                 Value::Integer(500_000 + passed),
-                Value::Integer(100 + passed * 8 / 100),
-                Value::Integer(900 + passed * 8 * (self.cpu_percent - 1) / 100),
+                Value::Integer(100 + passed * 8 * self.eights / 100),
+                Value::Integer(900 + passed * 8 * self.eights * (self.cpu_percent - 1) / 100),
                 Value::Integer(start),
             ]],
         )
@@ -313,10 +337,10 @@ impl Host {
             server: Some(ServerIdentity {
                 name: "server".to_owned(),
                 product_version: "15.0.4198.2".to_owned(),
-                version: Some(ServerVersion::V2019),
+                version: Some(self.version),
                 edition: "Enterprise".to_owned(),
                 engine_edition: 3,
-                virtual_machine: Some("NONE".to_owned()),
+                virtual_machine: Some(self.virtual_machine.to_owned()),
             }),
             window: Some(self.window()),
             sessions,
@@ -371,4 +395,77 @@ pub(crate) fn finding<'a>(report: &'a Report, name: &str) -> &'a xestack::model:
 
 pub(crate) fn met(report: &Report, finding_name: &str, gate: &str) -> bool {
     finding(report, finding_name).gates.iter().find(|g| g.name == gate).unwrap().met
+}
+
+/// What the events of a session of spinlock back-offs are.
+pub(crate) fn backoffs() -> EventContext {
+    EventContext { event: Some("sqlos.spinlock_backoff".to_owned()), wait_type: None }
+}
+
+/// The first step of scenario `spinlock`: events by type.
+pub(crate) fn type_session(counts: &[(u64, u64)]) -> SessionEvidence {
+    let mut session = session(backoffs(), counts.iter().map(|(_, count)| (*count, Stack::default())).collect());
+    for (slot, (key, _)) in session.target.iter_mut().flat_map(|target| &mut target.slots).zip(counts) {
+        slot.value = key.to_string();
+        slot.stack = Stack { frames: vec![Frame::unparsed(key.to_string())] };
+    }
+    SessionEvidence { name: "types".to_owned(), bucket: Some("type".to_owned()), elapsed_ms: Some(3_000), ..session }
+}
+
+/// The second step: stacks of the dominant types.
+pub(crate) fn stack_session(keys: &[u64], slots: Vec<(u64, Stack)>) -> SessionEvidence {
+    SessionEvidence {
+        name: "stacks".to_owned(),
+        bucket: Some("callstack".to_owned()),
+        filter_keys: keys.to_vec(),
+        ..session(backoffs(), slots)
+    }
+}
+
+/// A back-off for the lock hash; the template's number is not the type's key.
+pub(crate) fn lock_hash_stack() -> Stack {
+    stack(&[
+        "sqldk.dll!XeSosPkg::spinlock_backoff::Publish+0x138",
+        "sqldk.dll!SpinlockBase::Sleep+0x182",
+        "sqlmin.dll!Spinlock<143,7,1>::SpinToAcquireWithExponentialBackoff+0x16b",
+        "sqlmin.dll!lck_lockInternal+0x7fa",
+        "sqlmin.dll!MDL::LockGenericLocal+0x382",
+    ])
+}
+
+/// A back-off for the cache stores.
+pub(crate) fn cachestore_stack() -> Stack {
+    stack(&[
+        "XeSosPkg::spinlock_backoff::Publish",
+        "SpinlockBase::Sleep",
+        "SpinlockBase::Backoff",
+        "Spinlock<144,1,0>::SpinToAcquireOptimistic",
+        "SOS_CacheStore::GetUserData",
+        "OpenSystemTableRowset",
+        "CMEDScanBase::Rowset",
+    ])
+}
+
+/// Evidence of scenario `spinlock`: growth of spinlock rows, no waits to speak of, and the map of types.
+pub(crate) fn spinlock_case(
+    host: &Host,
+    sessions: Vec<SessionEvidence>,
+    growth: &[(&str, [i64; 4])],
+    names: &[(u64, &str)],
+) -> Evidence {
+    let rows = |factor: i64| -> Vec<(&str, [i64; 4], f64)> {
+        growth.iter().map(|(name, figures)| (*name, figures.map(|figure| figure * factor), 1.0)).collect()
+    };
+    let waits =
+        |tasks: i64| wait_table(&[("SOS_SCHEDULER_YIELD", tasks, tasks * 20, tasks * 20), ("LCK_M_S", 1, 10, 0)]);
+    let evidence = host.evidence(
+        sessions,
+        &[("dm_os_wait_stats", waits(10)), ("dm_os_spinlock_stats", spinlock_table(&rows(2)))],
+        &[("dm_os_wait_stats", waits(20_000)), ("dm_os_spinlock_stats", spinlock_table(&rows(3)))],
+    );
+    Evidence {
+        scenario: Some("spinlock".to_owned()),
+        map_names: names.iter().map(|(key, name)| (*key, (*name).to_owned())).collect(),
+        ..evidence
+    }
 }

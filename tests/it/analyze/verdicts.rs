@@ -176,10 +176,21 @@ fn waits_that_the_queue_does_not_explain_are_named() {
 fn a_cap_is_seen() {
     let host = Host { cpu_percent: 40, idle_capped_ms: 500, ..Host::default() };
     let report = analyze(&published_case(&host));
-    assert_eq!(finding(&report, "cpu_pressure").state, "capped");
-    assert!(finding(&report, "cpu_pressure").text.contains("4,000 ms"));
+    assert_eq!(finding(&report, "cpu_capped").state, "capped");
+    assert!(finding(&report, "cpu_capped").text.contains("4,000 ms"));
+    assert!(!finding(&report, "cpu_capped").text.contains("explains"));
     assert_eq!(kind(&report), (VerdictKind::CpuBoundYields, Confidence::Low));
     assert!(all_text(&report.verdict).contains("Resource Governor"));
+    // Where used and capped time make up what is needed, the cap explains the low use.
+    for (idle_capped_ms, confidence) in [(2_900, Confidence::Low), (3_000, Confidence::Medium)] {
+        let host = Host { cpu_percent: 40, idle_capped_ms, ..Host::default() };
+        let report = analyze(&published_case(&host));
+        assert_eq!(kind(&report), (VerdictKind::CpuBoundYields, confidence), "{idle_capped_ms}");
+        let explains = finding(&report, "cpu_capped").text.contains("explains");
+        assert_eq!(explains, confidence == Confidence::Medium, "{idle_capped_ms}");
+    }
+    let report = analyze(&published_case(&Host::default()));
+    assert_eq!(finding(&report, "cpu_capped").state, "uncapped");
 }
 
 fn captured(slots: Vec<(u64, xestack::model::Stack)>) -> Report {
@@ -193,7 +204,7 @@ fn spinlock_frames_decide_by_their_share() {
     let mixed = shares(1_100);
     assert_eq!(mixed.verdict.kind, VerdictKind::MixedYields);
     let seen = problem(&mixed, "spinlock_in_yield").unwrap();
-    assert!(seen.message.starts_with("1100 events"), "{}", seen.message);
+    assert!(seen.message.starts_with("1,100 events"), "{}", seen.message);
     assert_eq!(shares(10_000).verdict.kind, VerdictKind::MixedYields);
     let backoffs = shares(10_400);
     assert_eq!(backoffs.verdict.kind, VerdictKind::SpinlockBackoff);
@@ -478,7 +489,7 @@ proptest! {
     #[test]
     fn every_evidence_gives_a_whole_report(sessions in prop::collection::vec(any_session(), 0..4)) {
         let slots: usize = sessions.iter().map(|s| s.pasted.len() + s.target.as_ref().map_or(0, |t| t.slots.len())).sum();
-        let nameless = |stack: &xestack::model::Stack| stack.frames.iter().any(xestack::model::Frame::is_ordinal);
+        let nameless = |stack: &xestack::model::Stack| stack.frames.iter().any(|frame| frame.is_ordinal());
         let wrong = sessions.iter().any(|s| {
             s.pasted.iter().any(|p| nameless(&p.stack)) || s.target.iter().flat_map(|t| &t.slots).any(|slot| nameless(&slot.stack))
         });

@@ -1,7 +1,7 @@
 //! Real captures and published samples with known content.
 
 use super::{shown, shown_stack};
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc};
 use xestack::{
     model::{Stack, Target, TargetRoot},
     parse::{input, modules::parse_modules, stack, target::parse_targets, text::decode},
@@ -21,7 +21,7 @@ fn shared(path: &str) -> Option<Vec<u8>> {
 }
 
 fn shared_text(path: &str) -> Option<String> {
-    shared(path).map(|bytes| decode(&bytes).text)
+    shared(path).map(|bytes| decode(&bytes).text.into_owned())
 }
 
 fn single_target(bytes: &[u8]) -> Target {
@@ -125,7 +125,7 @@ fn frame_elements_are_the_same_in_cdata_and_half_escaped() {
         let mut frames: Vec<Vec<String>> = Vec::new();
         for slot in &target.slots {
             let mut stack = slot.stack.clone();
-            stack.frames.iter_mut().for_each(|frame| frame.address = None);
+            stack.frames.iter_mut().for_each(|frame| Arc::make_mut(frame).address = None);
             frames.push(shown_stack(&stack));
         }
         assert_eq!(frames, expected);

@@ -197,7 +197,7 @@ proptest! {
 
     #[test]
     fn a_written_frame_reads_back((frame, text) in written_frame()) {
-        prop_assert_eq!(parse_stack(&text).frames, vec![frame]);
+        prop_assert_eq!(parse_stack(&text), Stack::from_iter([frame]));
     }
 
     #[test]
@@ -205,7 +205,7 @@ proptest! {
         // Addresses in a row stand for themselves, so no frame here has one.
         let lines: Vec<&str> = frames.iter().map(|(_, text)| text.as_str()).collect();
         let (several, one) = (parse_stack(&lines.join("\n")), parse_stack(&lines.join("  ")));
-        prop_assert_eq!(several.frames.iter().map(shown).collect::<Vec<_>>(), one.frames.iter().map(shown).collect::<Vec<_>>());
+        prop_assert_eq!(several.frames.iter().map(|frame| shown(frame)).collect::<Vec<_>>(), one.frames.iter().map(|frame| shown(frame)).collect::<Vec<_>>());
     }
 
     #[test]
@@ -240,6 +240,7 @@ proptest! {
     #[test]
     fn encoding_does_not_matter(text in broken_text()) {
         let utf16: Vec<u8> = format!("\u{FEFF}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
-        prop_assert_eq!(decode(&utf16), decode(format!("\u{FEFF}{text}").as_bytes()));
+        let utf8 = format!("\u{FEFF}{text}").into_bytes();
+        prop_assert_eq!(decode(&utf16), decode(&utf8));
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::{collection::vec, option, prelude::*};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use xestack::model::{
     Address, Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, LatchRow, Mark, NextStep, Problem,
     Reason, Report, SCHEMA, ServerIdentity, ServerVersion, SessionReport, Severity, Share, SpinlockRow, StackClass,
@@ -66,7 +67,7 @@ fn stack() -> impl Strategy<Value = StackItem> {
             events,
             slots: vec!["0:0".to_owned()],
             plumbing,
-            frames,
+            frames: frames.into_iter().map(Arc::new).collect(),
         },
     )
 }

@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use xestack::model::{
     Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, NextStep, Problem, Reason, Report, SCHEMA,
-    ServerIdentity, ServerVersion, SessionReport, Severity, Share, SpinlockRow, StackClass, StackItem, Stacks, Tool,
-    TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
+    ServerIdentity, ServerVersion, SessionReport, Severity, Share, SpinlockRow, Stack, StackClass, StackItem, Stacks,
+    Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
 };
 
 const CYCLES_OF_WINDOW: f64 = 2.7e9 * 8.0 * 10.0;
@@ -116,10 +117,10 @@ fn reason(text: &str, evidence: &[&str]) -> Reason {
 
 /// The published case: 8 schedulers, 50 connections, LOCK_HASH busy, yields deep in the access methods.
 pub(super) fn cpu_bound_yields() -> Report {
-    let frames: Vec<Frame> = YIELD_FRAMES.iter().map(named).collect();
+    let frames = YIELD_FRAMES.iter().map(named).collect::<Stack>().frames;
     let mut other_path = frames.clone();
     other_path.remove(3);
-    let short_path: Vec<Frame> = frames.iter().take(5).cloned().collect();
+    let short_path = frames.iter().take(5).cloned().collect();
     let stack = |id: &str, events, slot: &str, frames| StackItem {
         id: id.to_owned(),
         class: StackClass::CpuYield,
@@ -273,7 +274,9 @@ pub(super) fn all_unresolved() -> Report {
         events,
         slots: vec![format!("0:{depth}")],
         plumbing: 0,
-        frames: (0..depth).map(|at| frame(if at < 3 { "sqldk" } else { "sqlmin" }, 0x11a3 + at * 0x20f1)).collect(),
+        frames: (0..depth)
+            .map(|at| Arc::new(frame(if at < 3 { "sqldk" } else { "sqlmin" }, 0x11a3 + at * 0x20f1)))
+            .collect(),
     };
     let mut report = cpu_bound_yields();
     report.capture.server = Some(server(ServerVersion::V2022, "16.0.4125.3", "HYPERVISOR"));

@@ -74,6 +74,8 @@ fn every_case_has_its_number() {
         ("ALTER EVENT SESSION running ON SERVER WITH (MAX_DISPATCH_LATENCY = 5 SECONDS)".to_owned(), 25707),
         (format!("{} WITH (EVENT_RETENTION_MODE = NO_EVENT_LOSS)", event("sqlos.wait_info")), 25643),
         (format!("CREATE EVENT SESSION [{}] ON SERVER ADD EVENT sqlos.wait_info", "n".repeat(129)), 103),
+        ("CREATE EVENT SESSION [] ON SERVER ADD EVENT sqlos.wait_info".to_owned(), 1038),
+        ("DROP EVENT SESSION [] ON SERVER".to_owned(), 1038),
         (predicate(&format!("{}duration = 1{}", "(".repeat(5_000), ")".repeat(5_000))), 191),
         (predicate(&format!("{}duration = 1", "NOT ".repeat(5_000))), 191),
     ];
@@ -232,7 +234,7 @@ proptest! {
         for start in ["", "CREATE EVENT SESSION s ON SERVER ADD EVENT sqlos.wait_info", "ALTER EVENT SESSION s ON SERVER"] {
             let sql = format!("{start} {soup}");
             if let Err(message) = statement::parse(&tokens(&sql), ServerVersion::V2025) {
-                prop_assert!([102, 156, 103, 191, 25702, 25703, 25708].contains(&message.number), "{}: {:?}", sql, message);
+                prop_assert!([102, 156, 103, 191, 1038, 25702, 25703, 25708].contains(&message.number), "{}: {:?}", sql, message);
             }
         }
     }

@@ -186,5 +186,5 @@ fn versions_without_data_are_refused() {
         assert_eq!(error.to_string(), format!("the simulated server has no version {version}: use one of {known}"));
     }
     let unknown = "lock-hashh".parse::<xestack::simulator::workload::Workload>().unwrap_err();
-    assert_eq!(unknown.to_string(), "unknown workload `lock-hashh`: use one of lock-hash");
+    assert!(unknown.to_string().starts_with("unknown workload `lock-hashh`: use one of lock-hash, "), "{unknown}");
 }

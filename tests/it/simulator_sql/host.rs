@@ -1,6 +1,7 @@
 //! A host with a few small tables.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use xestack::model::ServerVersion;
 use xestack::simulator::host::{Host, Parameter, Request, Session, SessionContext};
 use xestack::simulator::output::{Message, Output, Step};
@@ -40,7 +41,7 @@ impl TestHost {
     }
 
     fn note(&self, text: String) {
-        self.log.lock().unwrap().push(text);
+        self.log.lock().expect("no panic holds it").push(text);
     }
 }
 
@@ -220,9 +221,10 @@ pub(crate) fn describe(steps: &[Step]) -> String {
                 lines.extend(rows.iter().map(|row| row.iter().map(show).collect::<Vec<_>>().join("|")));
             }
             Step::Output(Output::Message(message)) => lines.push(format!("{}: {}", message.number, message.text)),
-            Step::Output(Output::Done) => {}
             Step::Output(Output::Database(name)) => lines.push(format!("database {name}")),
             Step::Output(Output::ReturnStatus(status)) => lines.push(format!("status {status}")),
+            // A wait of zero is a pause in which the wire looks for an attention.
+            Step::Output(Output::Done) | Step::Wait(Duration::ZERO) => {}
             Step::Wait(delay) => lines.push(format!("wait {delay:?}")),
         }
     }
@@ -274,4 +276,46 @@ pub(crate) fn errors_of(steps: &[Step]) -> Vec<u32> {
             _ => None,
         })
         .collect()
+}
+
+/// Asserts that every value is of the kind, and within the length, that its column's type says.
+#[track_caller]
+pub(crate) fn check_values(steps: &[Step]) {
+    for step in steps {
+        let Step::Output(Output::Rows { columns, rows }) = step else { continue };
+        for row in rows {
+            assert_eq!(row.len(), columns.len());
+            for (value, column) in row.iter().zip(columns) {
+                assert!(fits(value, column.sql_type), "{value:?} in {column:?}");
+                assert!(column.nullable || *value != Datum::Null, "NULL in {column:?}");
+            }
+        }
+    }
+}
+
+fn fits(value: &Datum, sql_type: SqlType) -> bool {
+    let within = |range: std::ops::RangeInclusive<i64>, number: &i64| range.contains(number);
+    match (value, sql_type) {
+        (Datum::Null, _)
+        | (Datum::Bit(_), SqlType::Bit)
+        | (Datum::Int(_), SqlType::BigInt)
+        | (Datum::Guid(_), SqlType::UniqueIdentifier)
+        | (Datum::Text(_), SqlType::NVarChar(None) | SqlType::VarChar(None) | SqlType::Xml)
+        | (Datum::Binary(_), SqlType::VarBinary(None))
+        | (Datum::Time(_), SqlType::DateTime | SqlType::DateTime2(_) | SqlType::DateTimeOffset(_)) => true,
+        (Datum::Int(number), SqlType::TinyInt) => within(0..=255, number),
+        (Datum::Int(number), SqlType::SmallInt) => i16::try_from(*number).is_ok(),
+        (Datum::Int(number), SqlType::Int) => i32::try_from(*number).is_ok(),
+        (Datum::Float(float), SqlType::Float | SqlType::Real) => float.is_finite(),
+        (Datum::Decimal(unscaled), SqlType::Decimal { precision, scale }) => {
+            scale <= precision && unscaled.unsigned_abs() < 10_u128.pow(u32::from(precision))
+        }
+        (Datum::Text(text), SqlType::NVarChar(Some(length))) => text.encode_utf16().count() <= usize::from(length),
+        (Datum::Text(text), SqlType::VarChar(Some(length))) => text.chars().count() <= usize::from(length),
+        (Datum::Text(text), SqlType::NChar(length)) => text.encode_utf16().count() == usize::from(length),
+        (Datum::Text(text), SqlType::Char(length)) => text.chars().count() == usize::from(length),
+        (Datum::Binary(bytes), SqlType::VarBinary(Some(length))) => bytes.len() <= usize::from(length),
+        (Datum::Variant(base, inner), SqlType::SqlVariant) => **inner != Datum::Null && fits(inner, *base),
+        _ => false,
+    }
 }

@@ -25,7 +25,7 @@ fn values_follow_t_sql_arithmetic() {
         ("SELECT '5' + 1", "6"),
         ("SELECT NULL + 1, 'a' + NULL", "NULL|NULL"),
         ("SELECT 0x1F, 0x", "[1F]|[]"),
-        ("SELECT CAST(1 AS decimal(10,2)) / 3", "d333333333333"),
+        ("SELECT CAST(1 AS decimal(10,2)) / 3", "d333333"),
         ("SELECT .5 + 1", "d15"),
     ]);
 }
@@ -40,6 +40,7 @@ fn functions_answer_as_documented() {
         ),
         ("SELECT CHARINDEX('B', 'abcb'), CHARINDEX('b', 'abcb', 3), CHARINDEX('x', 'abc')", "2|4|0"),
         ("SELECT PATINDEX('%c_e%', 'abcde'), PATINDEX('b%', 'abc')", "3|0"),
+        ("SELECT STUFF('abcdef', 2, 3, 'xy'), STUFF('abc', 4, 1, 'x'), STUFF('abc', 1, 0, 'x')", "axyef|NULL|xabc"),
         ("SELECT REPLACE('aXbxc', 'x', '-'), UPPER('ab'), LOWER('AB')", "a-b-c|AB|ab"),
         ("SELECT '[' + LTRIM('  a ') + '][' + RTRIM(' a  ') + '][' + TRIM('  a  ') + ']'", "[a ][ a][a]"),
         ("SELECT CONCAT('a', NULL, 1), REPLICATE('ab', 2), REVERSE('abc'), SPACE(2) + '|'", "a1|abab|cba|  |"),
@@ -111,7 +112,20 @@ fn functions_answer_as_documented() {
             "master|1|5|tempdb|NULL|sa|sa|dbo",
         ),
         ("SELECT HOST_NAME(), APP_NAME(), OBJECT_ID('sys.none'), CURRENT_USER", "workstation|tests|NULL|dbo"),
+        (
+            "SELECT CONVERT(varchar(20), DATEADD(day, DATEDIFF(day, 0, GETDATE()), 0), 120), CAST(CAST(1.5 AS datetime) AS float), CAST(GETDATE() AS int)",
+            "2026-01-01 00:00:00|1.5|46021",
+        ),
         ("SELECT CAST('<a/>' AS xml)", "<a/>"),
+        (
+            "SELECT 1 WHERE SERVERPROPERTY('EngineEdition') = 3 AND SERVERPROPERTY('ProductVersion') = '15.0.4198.2'",
+            "1",
+        ),
+        (
+            "SELECT CAST(N'😀😀' AS nvarchar(3)), LEN(N'😀'), LEFT(N'😀a', 1), CAST(N'😀' AS nchar(3)) + N'|'",
+            "😀|2||😀 |",
+        ),
+        ("SELECT @@MICROSOFTVERSION", "251662438"),
     ]);
     assert!(answer("SELECT OBJECT_ID('sys.dm_many')").starts_with('-'));
 }
@@ -139,6 +153,10 @@ fn every_column_has_its_t_sql_type() {
         ("MAX(wait_time_ms) / 1e3", SqlType::Float),
         ("MAX(CASE WHEN wait_type = 'a' THEN 1 ELSE wait_time_ms END)", SqlType::BigInt),
         ("ISNULL(MAX(wait_type), 'a')", text(60)),
+        ("COALESCE(CAST(NULL AS bigint), 1)", SqlType::BigInt),
+        ("CASE WHEN 1 = 2 THEN NULL ELSE CAST(NULL AS smallint) END", SqlType::SmallInt),
+        ("CAST(1 AS decimal(10,2)) / CAST(3 AS decimal(10,2))", SqlType::Decimal { precision: 23, scale: 13 }),
+        ("CAST(1 AS decimal(38,10)) * CAST(1 AS decimal(38,10))", SqlType::Decimal { precision: 38, scale: 6 }),
         ("COALESCE(NULL, 1, 2.5)", SqlType::Decimal { precision: 11, scale: 1 }),
         ("CAST(1 AS nvarchar(max))", SqlType::NVarChar(None)),
         ("CAST(1 AS nvarchar)", text(30)),
@@ -215,6 +233,9 @@ fn rows_are_filtered_ordered_and_cut() {
         ),
         ("SELECT x.a + 1 FROM (SELECT 1 AS a UNION ALL SELECT 2) AS x ORDER BY x.a DESC", "3\n2"),
         ("SELECT v.a, v.b FROM (VALUES (1, 'x'), (2, NULL)) AS v(a, b)", "1|x\n2|NULL"),
+        ("SELECT 1 WHERE 'a ' = N'A' AND 'a' <> 'b' AND 'Z' > 'a' AND '_' < 'A' AND '9' < 'a'", "1"),
+        ("SELECT COUNT(*) FROM (VALUES ('a'), ('A '), ('b')) AS v(x) GROUP BY x ORDER BY x", "2\n1"),
+        ("SELECT 1 WHERE 1 < > 2 AND 1 < = 1 AND 2 > = 2", "1"),
         ("SELECT 1 WHERE 1 = 0", ""),
         ("SELECT 1 WHERE NOT (NULL = 1)", ""),
         (
@@ -311,6 +332,10 @@ fn groups_are_aggregated() {
         (
             "SELECT size, ROW_NUMBER() OVER (PARTITION BY database_id ORDER BY size DESC) AS n FROM sys.dm_files ORDER BY size",
             "10|2\n20|1\n30|1\n40|1",
+        ),
+        (
+            "SELECT size, SUM(size) OVER (PARTITION BY database_id), 100 * size / SUM(size) OVER () FROM sys.dm_files ORDER BY size",
+            "10|30|10\n20|30|20\n30|30|30\n40|40|40",
         ),
         (
             "SELECT status, COUNT(*) FROM sys.dm_os_schedulers GROUP BY status ORDER BY COUNT(*) DESC",

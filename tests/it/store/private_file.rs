@@ -1,10 +1,10 @@
 //! Tests of private files: whole or not at all, and for their owner alone.
 
-use xestack::store::private_file::{append_synced, ensure_private_dir, write_atomic};
+use xestack::store::private_file::{append_synced, check_writable, ensure_private_dir, write_atomic};
 
 #[cfg(unix)]
 mod private {
-    use super::{append_synced, ensure_private_dir, write_atomic};
+    use super::{append_synced, check_writable, ensure_private_dir, write_atomic};
     use std::{fs::Permissions, os::unix::fs::PermissionsExt, path::Path};
 
     fn mode(path: &Path) -> u32 {
@@ -45,6 +45,22 @@ mod private {
     }
 
     #[test]
+    fn a_pipe_is_written_to_and_stays() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::read(path).unwrap()
+        });
+        check_writable(&path).unwrap();
+        write_atomic(&path, b"through").unwrap();
+        assert_eq!(reader.join().unwrap(), b"through");
+        assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
+    }
+
+    #[test]
     fn a_link_is_replaced_and_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, victim) = (folder.path().join("link"), folder.path().join("victim"));
@@ -54,6 +70,20 @@ mod private {
         assert_eq!(std::fs::read(&victim).unwrap(), b"theirs");
         assert!(std::fs::symlink_metadata(&path).unwrap().is_file());
     }
+}
+
+#[test]
+fn whether_a_file_can_be_written_is_found_without_writing_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    check_writable(&path).unwrap();
+    assert!(!path.exists());
+    write_atomic(&path, b"stays").unwrap();
+    check_writable(&path).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"stays");
+    assert!(check_writable(folder.path()).is_err());
+    assert!(check_writable(&folder.path().join("missing/file")).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Owns binding conditions.
 
+use super::query::{more_than_one_column, with_column_types};
 use super::scope::Scope;
 use super::{Binder, cast, common_type, comparable};
 use crate::simulator::output::Message;
@@ -65,13 +66,13 @@ impl Binder<'_> {
             ast::Condition::InQuery { value, query } => {
                 let value = self.expr(value, scope)?;
                 let mut query = self.subquery(query, scope)?;
-                let [column] = query.columns.as_mut_slice() else { return Err(super::query::more_than_one_column()) };
+                let [column] = query.columns.as_mut_slice() else { return Err(more_than_one_column()) };
                 let sql_type =
                     if value.is_null_literal() { column.sql_type } else { common(value.sql_type, column.sql_type)? };
                 let collation = value.collation;
                 let value = comparable(value, sql_type)?;
                 if !is_text(sql_type) || !is_text(column.sql_type) {
-                    query = super::query::with_column_types(query, &[sql_type]);
+                    query = with_column_types(query, &[sql_type]);
                 }
                 Condition::InQuery { value, query: Box::new(query), collation }
             }

@@ -1,17 +1,18 @@
 //! Owns binding values.
 
+use super::query::more_than_one_column;
 use super::scope::{Clause, Scope};
 use super::{Binder, cast, coerce, common_type, comparable};
 use crate::simulator::output::Message;
-use crate::simulator::sql::arithmetic::result_type;
+use crate::simulator::sql::arithmetic::{negate, result_type};
 use crate::simulator::sql::ast::{self, Arithmetic};
 use crate::simulator::sql::compare::Collation;
-use crate::simulator::sql::convert::decimal;
+use crate::simulator::sql::convert::{check, decimal, parse_hexadecimal};
 use crate::simulator::sql::functions::Function;
 use crate::simulator::sql::messages::{error, invalid_argument_type, invalid_operand, undeclared_variable};
 use crate::simulator::sql::plan::{ChainStep, Expr, ExprKind};
 use crate::simulator::sql::types::{
-    Family, MAX_PRECISION, family, is_number, is_text, literal_text_type, name, text_length, text_type,
+    Family, MAX_PRECISION, family, is_national, is_number, is_text, literal_text_type, name, text_length, text_type,
 };
 use crate::simulator::value::{Datum, SqlType};
 
@@ -51,7 +52,9 @@ impl Binder<'_> {
                 call(function, arguments)
             }
             ast::Expr::Aggregate(aggregate) => self.aggregate(aggregate, scope),
-            ast::Expr::RowNumber { partition_by, order_by } => self.row_number(partition_by, order_by, scope),
+            ast::Expr::Window { aggregate, partition_by, order_by } => {
+                self.window(aggregate.as_deref(), partition_by, order_by, scope)
+            }
             ast::Expr::SimpleCase { operand, branches, otherwise } => {
                 self.simple_case(operand, branches, otherwise.as_deref(), scope)
             }
@@ -94,11 +97,8 @@ impl Binder<'_> {
                 let value = self.expr(value, scope)?;
                 let style = style.as_ref().map(|style| self.expr(style, scope)).transpose()?;
                 let style = style.map(|style| coerce(style, SqlType::Int)).transpose()?.map(Box::new);
-                if style.is_none() && !lenient {
-                    return cast(value, *to);
-                }
                 if !value.is_null_literal() {
-                    crate::simulator::sql::convert::check(value.sql_type, *to)?;
+                    check(value.sql_type, *to)?;
                 }
                 let nullable = value.nullable || *lenient;
                 let kind = ExprKind::Convert { value: Box::new(value), style, lenient: *lenient };
@@ -115,9 +115,9 @@ impl Binder<'_> {
             }
             ast::Expr::Subquery(query) => {
                 let plan = self.subquery(query, scope)?;
-                let column = plan.columns.first().ok_or_else(super::query::more_than_one_column)?;
+                let column = plan.columns.first().ok_or_else(more_than_one_column)?;
                 if plan.columns.len() > 1 {
-                    return Err(super::query::more_than_one_column());
+                    return Err(more_than_one_column());
                 }
                 let sql_type = column.sql_type;
                 Ok(Expr::new(ExprKind::Subquery(Box::new(plan)), sql_type, true))
@@ -145,6 +145,12 @@ impl Binder<'_> {
                 first.sql_type = operand.sql_type;
                 sql_type = operand.sql_type;
                 untyped = false;
+            }
+            if matches!(sql_type, SqlType::Decimal { .. }) {
+                operand = as_decimal_literal(operand);
+            } else if bound.is_empty() && matches!(operand.sql_type, SqlType::Decimal { .. }) {
+                first = as_decimal_literal(first);
+                sql_type = first.sql_type;
             }
             sql_type = result_type(*operator, sql_type, operand.sql_type)?;
             nullable |= operand.nullable;
@@ -230,13 +236,20 @@ fn case_answers(answers: Vec<Expr>, otherwise: Option<Expr>) -> Result<CaseAnswe
     Ok((answers, otherwise, sql_type, nullable))
 }
 
+/// Beside a decimal an integer literal is a decimal of just its digits.
+fn as_decimal_literal(value: Expr) -> Expr {
+    let ExprKind::Literal(Datum::Int(number)) = value.kind else { return value };
+    let (precision, scale) = decimal::literal_size(i128::from(number), 0);
+    Expr::literal(Datum::Decimal(i128::from(number)), SqlType::Decimal { precision, scale })
+}
+
 /// The minus of a literal belongs to the literal.
 fn negated(value: Expr) -> Result<Expr, Message> {
     if !is_number(value.sql_type) || value.sql_type == SqlType::Bit {
         return Err(invalid_operand(name(value.sql_type), "minus"));
     }
     if let ExprKind::Literal(literal) = &value.kind
-        && let Ok(literal) = crate::simulator::sql::arithmetic::negate(literal, value.sql_type)
+        && let Ok(literal) = negate(literal, value.sql_type)
     {
         return Ok(Expr::literal(literal, value.sql_type));
     }
@@ -248,7 +261,7 @@ fn negated(value: Expr) -> Result<Expr, Message> {
 fn number(text: &str) -> Result<Expr, Message> {
     if let Some(digits) = text.strip_prefix("0x") {
         let padded = if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_owned() };
-        let bytes = crate::simulator::sql::convert::parse_hexadecimal(&padded).unwrap_or_default();
+        let bytes = parse_hexadecimal(&padded).unwrap_or_default();
         let length = u16::try_from(bytes.len().max(1)).ok().filter(|length| *length <= 8000);
         return Ok(Expr::literal(Datum::Binary(bytes), SqlType::VarBinary(length)));
     }
@@ -307,9 +320,7 @@ fn known_length(function: &Function, arguments: &[Expr], result: SqlType) -> Sql
     };
     let length = u16::try_from(*length).unwrap_or(u16::MAX);
     match text_length(result) {
-        Some(longest) if is_text(result) => {
-            text_type(crate::simulator::sql::types::is_national(result), Some(longest.min(length)))
-        }
+        Some(longest) if is_text(result) => text_type(is_national(result), Some(longest.min(length))),
         _ => result,
     }
 }

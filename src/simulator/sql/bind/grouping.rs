@@ -1,11 +1,11 @@
-//! Owns binding aggregates, ROW_NUMBER, and the rule that a grouped query shows only groups (error 8120).
+//! Owns binding aggregates, window functions, and the rule that a grouped query shows only groups (error 8120).
 
 use super::Binder;
 use super::scope::{Clause, Scope};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{self, AggregateCall};
 use crate::simulator::sql::messages::{error, not_grouped};
-use crate::simulator::sql::plan::{AggregatePlan, Condition, Expr, ExprKind, RowNumberPlan, SortBy, SortKey};
+use crate::simulator::sql::plan::{AggregatePlan, Condition, Expr, ExprKind, SortBy, SortKey, WindowPlan};
 use crate::simulator::sql::types::{is_text, text_length, text_type};
 use crate::simulator::value::{Datum, SqlType};
 
@@ -29,12 +29,24 @@ impl Binder<'_> {
                 return Err(error(130, 15, 1, text));
             }
         }
+        let plan = self.aggregate_plan(call, scope)?;
+        let collation = plan.argument.as_ref().map(|argument| argument.collation).unwrap_or_default();
+        let sql_type = plan.result;
+        let mut aggregates = scope.aggregates.borrow_mut();
+        let place = aggregates.iter().position(|known| *known == plan).unwrap_or_else(|| {
+            aggregates.push(plan);
+            aggregates.len() - 1
+        });
+        Ok(Expr { kind: ExprKind::Aggregate(place), sql_type, nullable: !call.function.counts(), collation })
+    }
+
+    fn aggregate_plan(&mut self, call: &AggregateCall, scope: &Scope<'_>) -> Result<AggregatePlan, Message> {
         let (argument, separator, order) = self.in_clause(scope, Clause::Aggregated, |binder| {
             let argument = call.argument.as_ref().map(|argument| binder.expr(argument, scope)).transpose()?;
             let separator = call.separator.as_ref().map(|separator| binder.expr(separator, scope)).transpose()?;
             Ok((argument, separator, binder.sort_values(&call.order_by, scope)?))
         })?;
-        if argument.as_ref().is_some_and(|argument| holds_subquery(argument)) {
+        if argument.as_ref().is_some_and(holds_subquery) {
             let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
             return Err(error(130, 15, 1, text));
         }
@@ -50,19 +62,12 @@ impl Binder<'_> {
         };
         let argument_type = argument.as_ref().map_or(SqlType::Int, |argument| argument.sql_type);
         let result = call.function.result_type(argument_type)?;
-        let collation = argument.as_ref().map(|argument| argument.collation).unwrap_or_default();
-        let plan =
-            AggregatePlan { function: call.function, distinct: call.distinct, argument, separator, order, result };
-        let mut aggregates = scope.aggregates.borrow_mut();
-        let place = aggregates.iter().position(|known| *known == plan).unwrap_or_else(|| {
-            aggregates.push(plan);
-            aggregates.len() - 1
-        });
-        Ok(Expr { kind: ExprKind::Aggregate(place), sql_type: result, nullable: !call.function.counts(), collation })
+        Ok(AggregatePlan { function: call.function, distinct: call.distinct, argument, separator, order, result })
     }
 
-    pub(super) fn row_number(
+    pub(super) fn window(
         &mut self,
+        aggregate: Option<&AggregateCall>,
         partition_by: &[ast::Expr],
         order_by: &[ast::OrderItem],
         scope: &Scope<'_>,
@@ -71,11 +76,16 @@ impl Binder<'_> {
             let text = "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
             return Err(error(4108, 15, 1, text));
         }
-        let plan =
-            RowNumberPlan { partition_by: self.exprs(partition_by, scope)?, order: self.sort_values(order_by, scope)? };
-        let mut row_numbers = scope.row_numbers.borrow_mut();
-        row_numbers.push(plan);
-        Ok(Expr::new(ExprKind::RowNumber(row_numbers.len() - 1), SqlType::BigInt, true))
+        let aggregate = aggregate.map(|call| self.aggregate_plan(call, scope)).transpose()?;
+        let (sql_type, nullable) = aggregate
+            .as_ref()
+            .map_or((SqlType::BigInt, true), |aggregate| (aggregate.result, !aggregate.function.counts()));
+        let (partition_by, order) = self.in_clause(scope, Clause::Aggregated, |binder| {
+            Ok((binder.exprs(partition_by, scope)?, binder.sort_values(order_by, scope)?))
+        })?;
+        let mut windows = scope.windows.borrow_mut();
+        windows.push(WindowPlan { aggregate, partition_by, order });
+        Ok(Expr::new(ExprKind::Window(windows.len() - 1), sql_type, nullable))
     }
 
     /// ORDER BY inside an aggregate or OVER: values only, no ordinals.

@@ -11,10 +11,10 @@ use crate::simulator::host::Host;
 use crate::simulator::output::Message;
 use crate::simulator::sql::convert::check;
 use crate::simulator::sql::messages::{error, operand_clash};
-use crate::simulator::sql::plan::{Expr, ExprKind, QueryPlan};
+use crate::simulator::sql::plan::{Condition, Expr, ExprKind, QueryPlan};
 use crate::simulator::sql::types::{Family, common, family, is_text, name};
 use crate::simulator::sql::{ast, variables::Variables};
-use crate::simulator::value::SqlType;
+use crate::simulator::value::{Datum, SqlType};
 use scope::Scope;
 use std::rc::Rc;
 
@@ -45,10 +45,7 @@ impl<'b> Binder<'b> {
     }
 
     /// A condition outside any query.
-    pub(super) fn standalone_condition(
-        &mut self,
-        condition: &ast::Condition,
-    ) -> Result<crate::simulator::sql::plan::Condition, Message> {
+    pub(super) fn standalone_condition(&mut self, condition: &ast::Condition) -> Result<Condition, Message> {
         self.condition(condition, &Scope::new(None))
     }
 
@@ -61,7 +58,7 @@ impl<'b> Binder<'b> {
 /// Converts where the type differs; the conversion must exist (error 529).
 pub(super) fn cast(value: Expr, to: SqlType) -> Result<Expr, Message> {
     if value.is_null_literal() {
-        return Ok(Expr::literal(crate::simulator::value::Datum::Null, to));
+        return Ok(Expr::literal(Datum::Null, to));
     }
     check(value.sql_type, to)?;
     Ok(converted(value, to))
@@ -75,8 +72,7 @@ pub(super) fn coerce(value: Expr, to: SqlType) -> Result<Expr, Message> {
     let (from, target) = (family(value.sql_type), family(to));
     let asked_only = match (from, target) {
         (Family::Variant | Family::Xml, _) => from != target,
-        (Family::Time, Family::Integer | Family::Decimal | Family::Float) => true,
-        (Family::Text, Family::Binary) => true,
+        (Family::Time, Family::Integer | Family::Decimal | Family::Float) | (Family::Text, Family::Binary) => true,
         _ => false,
     };
     if asked_only {
@@ -94,7 +90,6 @@ pub(super) fn coerce(value: Expr, to: SqlType) -> Result<Expr, Message> {
 }
 
 fn converted(value: Expr, to: SqlType) -> Expr {
-    // Text that only becomes a wider kind of text stays as it is.
     if value.sql_type == to {
         return value;
     }

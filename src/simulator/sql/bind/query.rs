@@ -2,9 +2,11 @@
 
 use super::grouping::{check_grouped, check_grouped_condition, is_constant};
 use super::scope::{Clause, Scope, same_name};
+use super::sources::push_down;
 use super::{Binder, cast, coerce};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast;
+use crate::simulator::sql::compare::Collation;
 use crate::simulator::sql::messages::{ambiguous_column, error, not_simulated, unbound_identifier};
 use crate::simulator::sql::plan::{
     Expr, ExprKind, Grouping, QueryPlan, SelectPlan, SortBy, SortKey, TermPlan, UnionPlan,
@@ -12,6 +14,9 @@ use crate::simulator::sql::plan::{
 use crate::simulator::sql::types::common;
 use crate::simulator::value::{Column, SqlType};
 use std::rc::Rc;
+
+/// Values, output names, and the variables the values are assigned to.
+type SelectList = (Vec<Expr>, Vec<String>, Vec<String>);
 
 /// Where a query stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +137,7 @@ impl Binder<'_> {
         let top = select.top.as_ref().map(|rows| self.row_count(rows, &Scope::new(None))).transpose()?;
 
         let aggregates = scope.aggregates.take();
-        let row_numbers = scope.row_numbers.take();
+        let windows = scope.windows.take();
         let grouped = !keys.is_empty() || !aggregates.is_empty() || having.is_some();
         if grouped {
             for item in &items {
@@ -146,8 +151,8 @@ impl Binder<'_> {
                     check_grouped(value, &keys, &scope, "ORDER BY clause")?;
                 }
             }
-            if !row_numbers.is_empty() {
-                return Err(not_simulated("ROW_NUMBER in a query with GROUP BY or aggregates"));
+            if !windows.is_empty() {
+                return Err(not_simulated("functions with OVER in a query with GROUP BY or aggregates"));
             }
         }
         let columns = items
@@ -162,24 +167,18 @@ impl Binder<'_> {
             filter,
             grouping,
             having,
-            row_numbers,
+            windows,
             items,
             assigned,
             columns,
             distinct: select.distinct,
             top,
         };
-        super::sources::push_down(&mut plan);
+        push_down(&mut plan);
         Ok((plan, order, scope.correlated.get()))
     }
 
-    /// The select list: values, output names, and the variables they are assigned to.
-    fn items(
-        &mut self,
-        items: &[ast::SelectItem],
-        scope: &Scope<'_>,
-        place: Place,
-    ) -> Result<(Vec<Expr>, Vec<String>, Vec<String>), Message> {
+    fn items(&mut self, items: &[ast::SelectItem], scope: &Scope<'_>, place: Place) -> Result<SelectList, Message> {
         let (mut values, mut names, mut assigned) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match item {
@@ -296,7 +295,7 @@ fn column_of<'s>(scope: &'s Scope<'_>, source: usize, column: usize) -> Option<&
     scope.sources.get(source).and_then(|columns| columns.columns.get(column))
 }
 
-fn collation_of(items: &[Expr], place: usize) -> crate::simulator::sql::compare::Collation {
+fn collation_of(items: &[Expr], place: usize) -> Collation {
     items.get(place).map(|item| item.collation).unwrap_or_default()
 }
 
@@ -333,7 +332,7 @@ fn union_sort_key(item: &ast::OrderItem, columns: &[Column]) -> Result<SortKey, 
                     EXCEPT operator.";
         error(104, 16, 1, text)
     })?;
-    let collation = crate::simulator::sql::compare::Collation::default();
+    let collation = Collation::default();
     Ok(SortKey { by: SortBy::Output(place), descending: item.descending, collation })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::simulator::output::Message;
 use crate::simulator::sql::messages::{ambiguous_column, invalid_column, unbound_identifier};
-use crate::simulator::sql::plan::{AggregatePlan, Expr, ExprKind, RowNumberPlan};
+use crate::simulator::sql::plan::{AggregatePlan, Expr, ExprKind, WindowPlan};
 use crate::simulator::value::Column;
 use std::cell::{Cell, RefCell};
 
@@ -16,7 +16,7 @@ pub(super) struct SourceColumns {
 /// Where an expression stands in its query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clause {
-    /// Neither aggregates nor ROW_NUMBER.
+    /// Neither aggregates nor window functions.
     Rows,
     /// The select list, HAVING and ORDER BY.
     Output,
@@ -33,7 +33,7 @@ pub(super) struct Scope<'s> {
     pub(super) correlated: Cell<bool>,
     pub(super) clause: Cell<Clause>,
     pub(super) aggregates: RefCell<Vec<AggregatePlan>>,
-    pub(super) row_numbers: RefCell<Vec<RowNumberPlan>>,
+    pub(super) windows: RefCell<Vec<WindowPlan>>,
 }
 
 impl<'s> Scope<'s> {
@@ -44,7 +44,7 @@ impl<'s> Scope<'s> {
             correlated: Cell::new(false),
             clause: Cell::new(Clause::Rows),
             aggregates: RefCell::default(),
-            row_numbers: RefCell::default(),
+            windows: RefCell::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use super::query::{Place, named_columns, values_table};
 use super::scope::{Scope, SourceColumns, same_name};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{self, Comparison, JoinKind};
-use crate::simulator::sql::messages::{error, invalid_object};
+use crate::simulator::sql::messages::{error, invalid_object, not_simulated};
 use crate::simulator::sql::plan::{ChainPlan, Condition, EqualPair, Expr, ExprKind, JoinPlan, SelectPlan, SourcePlan};
 use crate::simulator::sql::types::is_text;
 use crate::simulator::value::{Column, SqlType};
@@ -109,6 +109,7 @@ impl Binder<'_> {
                 scope.sources.push(SourceColumns { exposed: vec![alias.clone()], columns });
                 Ok(SourcePlan::Values { slot, rows })
             }
+            ast::Source::Nested(_) if apply => Err(not_simulated("APPLY of joined tables in parentheses")),
             ast::Source::Nested(chain) => Ok(SourcePlan::Nested(Box::new(self.chain_plan(chain, scope)?))),
         }
     }
@@ -161,57 +162,67 @@ fn check_exposed_names(scope: &Scope<'_>) -> Result<(), Message> {
     Ok(())
 }
 
-/// The sources of this query an expression reads: first and one past the last. `None` where a subquery reads more
-/// than is seen here; an empty range where it reads none.
-fn sources_read(expr: &Expr) -> Option<Range<usize>> {
-    let mut read = NOTHING_READ;
-    expr.walk(&mut |part| note_read(part, &mut read));
-    read
+/// The sources of this query that an expression or condition reads.
+struct Reads {
+    /// `end` is 0 while it reads none.
+    first: usize,
+    end: usize,
+    /// Whether a subquery may read others.
+    opaque: bool,
 }
 
-fn condition_reads(condition: &Condition) -> Option<Range<usize>> {
-    let mut read = NOTHING_READ;
-    let plain = condition.walk(&mut |part| note_read(part, &mut read));
-    read.filter(|_| plain)
-}
-
-const NOTHING_READ: Option<Range<usize>> = Some(usize::MAX..0);
-
-fn note_read(part: &Expr, read: &mut Option<Range<usize>>) -> bool {
-    match &part.kind {
-        ExprKind::Column { depth: 0, source, .. } => widen(read, *source),
-        // The conditions of a CASE may hold subqueries too.
-        ExprKind::Subquery(_) | ExprKind::SearchedCase { .. } => *read = None,
-        _ => {}
+impl Reads {
+    fn of_expr(expr: &Expr) -> Self {
+        let mut reads = Self { first: usize::MAX, end: 0, opaque: false };
+        expr.walk(&mut |part| reads.note(part));
+        reads
     }
-    true
-}
 
-fn widen(read: &mut Option<Range<usize>>, source: usize) {
-    if let Some(range) = read {
-        *range = range.start.min(source)..range.end.max(source + 1);
+    fn of_condition(condition: &Condition) -> Self {
+        let mut reads = Self { first: usize::MAX, end: 0, opaque: false };
+        let plain = condition.walk(&mut |part| reads.note(part));
+        reads.opaque |= !plain;
+        reads
+    }
+
+    fn note(&mut self, part: &Expr) -> bool {
+        match &part.kind {
+            ExprKind::Column { depth: 0, source, .. } => {
+                self.first = self.first.min(*source);
+                self.end = self.end.max(source + 1);
+            }
+            // The conditions of a CASE may hold subqueries too.
+            ExprKind::Subquery(_) | ExprKind::SearchedCase { .. } => self.opaque = true,
+            _ => {}
+        }
+        true
+    }
+
+    /// Whether it reads some of these sources and no other.
+    fn only(&self, sources: &Range<usize>) -> bool {
+        !self.opaque && self.end > 0 && self.first >= sources.start && self.end <= sources.end
+    }
+
+    /// The last source it waits for; `None` where that is not known or there is none.
+    fn last(&self) -> Option<usize> {
+        if self.opaque { None } else { self.end.checked_sub(1) }
     }
 }
 
 fn equal_pairs(on: &[Condition], start: usize, slots: &Range<usize>) -> Vec<EqualPair> {
-    let within = |read: &Range<usize>, allowed: &Range<usize>| {
-        !read.is_empty() && read.start >= allowed.start && read.end <= allowed.end
-    };
     let earlier = start..slots.start;
     let mut pairs = Vec::new();
     for condition in on {
         let Condition::Compare { operator: Comparison::Equal, left, right, collation } = condition else { continue };
         // Keys are only equal within one type.
-        if left.sql_type != right.sql_type && !(is_text(left.sql_type) && is_text(right.sql_type)) {
+        let same_type = left.sql_type == right.sql_type || (is_text(left.sql_type) && is_text(right.sql_type));
+        if !same_type || left.sql_type == SqlType::SqlVariant {
             continue;
         }
-        if left.sql_type == SqlType::SqlVariant {
-            continue;
-        }
-        let (Some(left_reads), Some(right_reads)) = (sources_read(left), sources_read(right)) else { continue };
-        let (one, other) = if within(&left_reads, &earlier) && within(&right_reads, slots) {
+        let (left_reads, right_reads) = (Reads::of_expr(left), Reads::of_expr(right));
+        let (one, other) = if left_reads.only(&earlier) && right_reads.only(slots) {
             (left, right)
-        } else if within(&right_reads, &earlier) && within(&left_reads, slots) {
+        } else if right_reads.only(&earlier) && left_reads.only(slots) {
             (right, left)
         } else {
             continue;
@@ -230,11 +241,10 @@ pub(super) fn push_down(plan: &mut SelectPlan) {
         return;
     }
     for condition in std::mem::take(&mut plan.filter) {
-        let Some(reads) = condition_reads(&condition).filter(|reads| !reads.is_empty()) else {
+        let Some(last) = Reads::of_condition(&condition).last() else {
             plan.filter.push(condition);
             continue;
         };
-        let last = reads.end.saturating_sub(1);
         match chain.joins.iter_mut().find(|join| join.slots.contains(&last)) {
             Some(join) => join.on.push(condition),
             None => chain.first_filter.push(condition),

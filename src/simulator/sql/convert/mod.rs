@@ -3,14 +3,13 @@
 pub(crate) mod civil;
 pub(crate) mod decimal;
 mod number;
-
 mod text;
 
 pub(super) use number::integer_range;
 pub(super) use text::parse_hexadecimal;
 
 use crate::simulator::output::Message;
-use crate::simulator::sql::messages::error;
+use crate::simulator::sql::messages::{error, overflow};
 use crate::simulator::sql::types::{Family, family, name};
 use crate::simulator::value::{Datum, SqlType};
 use std::borrow::Cow;
@@ -19,12 +18,12 @@ use std::borrow::Cow;
 pub(super) const DEFAULT_STYLE: i64 = 0;
 
 /// Brings a value from one type to another; what need not change is not copied.
-pub(super) fn convert<'v>(
-    value: Cow<'v, Datum>,
+pub(super) fn convert(
+    value: Cow<'_, Datum>,
     from: SqlType,
     to: SqlType,
     style: i64,
-) -> Result<Cow<'v, Datum>, Message> {
+) -> Result<Cow<'_, Datum>, Message> {
     if matches!(*value, Datum::Null) || (from == to && !is_sized(to)) {
         return Ok(value);
     }
@@ -64,16 +63,18 @@ fn no_conversion(from: SqlType, to: SqlType) -> Message {
 /// Whether the conversion exists; error 529 where it does not.
 pub(super) fn check(from: SqlType, to: SqlType) -> Result<(), Message> {
     let allowed = match (family(from), family(to)) {
+        // Of the date types only datetime is a number of days too.
+        (Family::Integer | Family::Decimal | Family::Float, Family::Time) => to == SqlType::DateTime,
+        (Family::Time, Family::Integer | Family::Float) => from == SqlType::DateTime,
         (Family::Xml, to) => matches!(to, Family::Xml | Family::Text | Family::Binary),
         (from, Family::Xml) => matches!(from, Family::Text | Family::Binary),
         (Family::Guid, to) | (to, Family::Guid) => {
             matches!(to, Family::Guid | Family::Text | Family::Binary | Family::Variant)
         }
-        (Family::Time, to) => matches!(to, Family::Time | Family::Text | Family::Variant | Family::Float),
-        (Family::Float, to) => !matches!(to, Family::Time | Family::Binary),
-        (Family::Decimal | Family::Integer, to) => to != Family::Time,
+        (Family::Time, to) => matches!(to, Family::Time | Family::Text | Family::Variant),
+        (Family::Float, to) => to != Family::Binary,
         (Family::Binary, to) => !matches!(to, Family::Float | Family::Time | Family::Decimal),
-        (Family::Text | Family::Variant, _) => true,
+        (Family::Decimal | Family::Integer | Family::Text | Family::Variant, _) => true,
     };
     if allowed { Ok(()) } else { Err(no_conversion(from, to)) }
 }
@@ -87,7 +88,13 @@ fn to_time(value: &Datum, from: SqlType, to: SqlType) -> Result<Datum, Message> 
             }
             civil::NotADate::OutOfRange => out_of_range(from, to),
         })?,
-        _ => return Err(no_conversion(from, to)),
+        // Days since 1900-01-01.
+        _ => match number::to_float(value, from, SqlType::Float)? {
+            Datum::Float(days) if days.abs() < 4e6 => {
+                civil::BASE_DATE + (days * civil::TICKS_PER_DAY as f64).round() as i64
+            }
+            _ => return Err(overflow(name(to))),
+        },
     };
     let rounded = match to {
         SqlType::DateTime2(digits) | SqlType::DateTimeOffset(digits) => civil::round_fraction(ticks, digits),

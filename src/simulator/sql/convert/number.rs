@@ -1,6 +1,6 @@
 //! Owns conversions to numbers and their errors.
 
-use super::{decimal, no_conversion};
+use super::{civil, decimal, no_conversion};
 use crate::simulator::output::Message;
 use crate::simulator::sql::messages::{error, overflow};
 use crate::simulator::sql::types::name;
@@ -27,6 +27,10 @@ pub(super) fn to_integer(value: &Datum, from: SqlType, to: SqlType) -> Result<Da
         }
         Datum::Float(float) if float.is_finite() && float.abs() < 1e30 => float.trunc() as i128,
         Datum::Float(_) => return Err(overflow(name(to))),
+        // datetime is a number of days; half a day counts as one.
+        Datum::Time(ticks) => {
+            i128::from((ticks - civil::BASE_DATE + civil::TICKS_PER_DAY / 2).div_euclid(civil::TICKS_PER_DAY))
+        }
         Datum::Text(text) => return text_to_integer(text, from, to),
         Datum::Binary(bytes) => {
             let start = bytes.len().saturating_sub(integer_width(to));
@@ -164,7 +168,7 @@ pub(super) fn to_float(value: &Datum, from: SqlType, to: SqlType) -> Result<Datu
         Datum::Decimal(unscaled) => decimal::to_float(*unscaled, decimal_scale(from)),
         Datum::Float(float) => *float,
         Datum::Text(text) => parse_float(text.trim()).ok_or_else(|| conversion_error(from, to))?,
-        Datum::Time(ticks) => (*ticks - super::civil::BASE_DATE) as f64 / super::civil::TICKS_PER_DAY as f64,
+        Datum::Time(ticks) => (*ticks - civil::BASE_DATE) as f64 / civil::TICKS_PER_DAY as f64,
         _ => return Err(no_conversion(from, to)),
     };
     let float = if to == SqlType::Real { f64::from(float as f32) } else { float };

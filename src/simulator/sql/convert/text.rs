@@ -4,7 +4,7 @@ use super::number::integer_bytes;
 use super::{civil, decimal, no_conversion};
 use crate::simulator::output::Message;
 use crate::simulator::sql::messages::{error, overflow};
-use crate::simulator::sql::types::{Family, family, is_national, is_text, name, text_length};
+use crate::simulator::sql::types::{Family, cut_at, family, is_national, is_text, name, text_length};
 use crate::simulator::value::{Datum, SqlType};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -18,22 +18,21 @@ pub(super) fn to_text(
     let limit = if to == SqlType::Xml { None } else { text_length(to) };
     if let Datum::Text(text) = &*value {
         let Some(limit) = limit.map(usize::from) else { return Ok(value) };
+        let cut = cut_at(text, limit, is_national(to));
         let fixed = matches!(to, SqlType::NChar(_) | SqlType::Char(_));
-        // Bytes are never fewer than characters, so short text needs no counting.
-        if text.len() <= limit && !fixed {
-            return Ok(value);
-        }
-        let length = text.chars().count();
-        if length == limit || (length < limit && !fixed) {
-            return Ok(value);
-        }
-        let mut cut: String = text.chars().take(limit).collect();
-        cut.extend(std::iter::repeat_n(' ', limit.saturating_sub(length)));
-        return Ok(Cow::Owned(Datum::Text(cut)));
+        return Ok(match cut {
+            Some(end) => Cow::Owned(Datum::Text(text.get(..end).unwrap_or_default().to_owned())),
+            None if fixed => {
+                let length = if is_national(to) { text.encode_utf16().count() } else { text.chars().count() };
+                let spaces = " ".repeat(limit.saturating_sub(length));
+                Cow::Owned(Datum::Text(format!("{text}{spaces}")))
+            }
+            None => value,
+        });
     }
     let text = written(&value, from, to, style)?;
     match limit.map(usize::from) {
-        Some(limit) if text.chars().count() > limit => too_long(&text, limit, from, to),
+        Some(limit) if cut_at(&text, limit, is_national(to)).is_some() => too_long(&text, limit, from, to),
         _ => Ok(Cow::Owned(Datum::Text(text))),
     }
 }

@@ -84,16 +84,11 @@ impl Executor<'_> {
             Some(Datum::Text(escape)) => Some(escape.as_str()),
             Some(_) => return Ok(None),
         };
-        match like(text, pattern, escape, collation) {
-            Some(matches) => Ok(Some(matches)),
-            None => {
-                let text = format!(
-                    "The invalid escape character \"{}\" was specified in a LIKE predicate.",
-                    escape.unwrap_or_default()
-                );
-                Err(error(506, 16, 1, text).into())
-            }
-        }
+        let matches = like(text, pattern, escape, collation).ok_or_else(|| {
+            let escape = escape.unwrap_or_default();
+            error(506, 16, 1, format!("The invalid escape character \"{escape}\" was specified in a LIKE predicate."))
+        })?;
+        Ok(Some(matches))
     }
 
     fn in_query(&self, value: &Expr, query: &QueryPlan, collation: Collation, env: &Env<'_>) -> Truth {

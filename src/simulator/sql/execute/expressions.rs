@@ -21,7 +21,7 @@ impl Executor<'_> {
             ExprKind::Literal(value) => Ok(Cow::Borrowed(value)),
             ExprKind::Column { depth, source, column } => Ok(column_of(env, *depth, *source, *column)),
             ExprKind::Aggregate(place) => Ok(env.aggregates.get(*place).map_or(NULL, Cow::Borrowed)),
-            ExprKind::RowNumber(place) => Ok(env.row_numbers.get(*place).map_or(NULL, Cow::Borrowed)),
+            ExprKind::Window(place) => Ok(env.windows.get(*place).map_or(NULL, Cow::Borrowed)),
             ExprKind::Variable(name) => {
                 Ok(Cow::Owned(self.variables.borrow().value(name).cloned().unwrap_or(Datum::Null)))
             }
@@ -77,7 +77,8 @@ impl Executor<'_> {
             types.push(argument.sql_type);
         }
         let call = Call { arguments: &values, types: &types, result, server: &self.server };
-        Ok(Cow::Owned((function.evaluate)(&call)?))
+        // No answer is longer than its type says.
+        Ok(convert(Cow::Owned((function.evaluate)(&call)?), result, result, DEFAULT_STYLE)?)
     }
 
     fn simple_case<'v>(

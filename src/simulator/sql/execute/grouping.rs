@@ -1,10 +1,10 @@
-//! Owns GROUP BY, aggregates and ROW_NUMBER at run time.
+//! Owns GROUP BY, aggregates and window functions at run time.
 
 use super::query::compare_keys;
 use super::{Env, Executor, JoinedRow};
 use crate::simulator::sql::compare::Key;
 use crate::simulator::sql::messages::Failure;
-use crate::simulator::sql::plan::{AggregatePlan, Expr, Grouping, RowNumberPlan, SelectPlan, SortBy, SortKey};
+use crate::simulator::sql::plan::{AggregatePlan, Expr, Grouping, SelectPlan, SortBy, SortKey, WindowPlan};
 use crate::simulator::value::{Datum, SqlType};
 use std::collections::{HashMap, HashSet};
 
@@ -54,13 +54,13 @@ impl Executor<'_> {
     }
 
     fn keys(&self, exprs: &[Expr], row: &JoinedRow, outer: Option<&Env<'_>>) -> Result<Vec<Key>, Failure> {
-        let env = Env { row, aggregates: &[], row_numbers: &[], outer };
+        let env = Env { row, aggregates: &[], windows: &[], outer };
         exprs.iter().map(|expr| Ok(Key::new(&*self.evaluate(expr, &env)?, expr.collation))).collect()
     }
 
     /// The values of sort keys that are values.
     fn sort_values(&self, keys: &[SortKey], row: &JoinedRow, outer: Option<&Env<'_>>) -> Result<Vec<Datum>, Failure> {
-        let env = Env { row, aggregates: &[], row_numbers: &[], outer };
+        let env = Env { row, aggregates: &[], windows: &[], outer };
         keys.iter()
             .map(|key| match &key.by {
                 SortBy::Value(value) => Ok(self.evaluate(value, &env)?.into_owned()),
@@ -81,7 +81,7 @@ impl Executor<'_> {
         let mut seen: HashSet<Key> = HashSet::new();
         for row in rows {
             self.step()?;
-            let env = Env { row, aggregates: &[], row_numbers: &[], outer };
+            let env = Env { row, aggregates: &[], windows: &[], outer };
             let value = match &aggregate.argument {
                 None => Datum::Int(1),
                 Some(argument) => self.evaluate(argument, &env)?.into_owned(),
@@ -108,14 +108,14 @@ impl Executor<'_> {
         Ok(answer)
     }
 
-    /// For each row, its number in each ROW_NUMBER of the query.
-    pub(super) fn row_numbers(
+    /// For each row, the answers of the query's window functions.
+    pub(super) fn windows(
         &self,
-        plans: &[RowNumberPlan],
+        plans: &[WindowPlan],
         rows: &[JoinedRow],
         outer: Option<&Env<'_>>,
     ) -> Result<Vec<Vec<Datum>>, Failure> {
-        let mut numbers = vec![Vec::with_capacity(plans.len()); rows.len()];
+        let mut answers = vec![Vec::with_capacity(plans.len()); rows.len()];
         for plan in plans {
             let mut partitions: HashMap<Vec<Key>, Vec<(usize, Vec<Datum>)>> = HashMap::new();
             for (place, row) in rows.iter().enumerate() {
@@ -126,13 +126,21 @@ impl Executor<'_> {
             }
             for mut partition in partitions.into_values() {
                 partition.sort_by(|(_, left), (_, right)| compare_keys(&plan.order, left, right));
+                let whole = match &plan.aggregate {
+                    None => None,
+                    Some(aggregate) => {
+                        let members: Vec<JoinedRow> =
+                            partition.iter().filter_map(|(place, _)| rows.get(*place).cloned()).collect();
+                        Some(self.aggregate(aggregate, &members, outer)?)
+                    }
+                };
                 for (number, (place, _)) in partition.into_iter().enumerate() {
-                    if let Some(row) = numbers.get_mut(place) {
-                        row.push(Datum::Int(number as i64 + 1));
+                    if let Some(answer) = answers.get_mut(place) {
+                        answer.push(whole.clone().unwrap_or(Datum::Int(number as i64 + 1)));
                     }
                 }
             }
         }
-        Ok(numbers)
+        Ok(answers)
     }
 }

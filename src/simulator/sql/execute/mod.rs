@@ -24,22 +24,25 @@ pub(super) type Row = Rc<Vec<Datum>>;
 pub(super) type JoinedRow = Vec<Option<Row>>;
 
 /// Row combinations and conditions one statement may look at, far above what the system views need.
-const MAX_STEPS: u64 = 30_000_000;
+const MAX_STEPS: u64 = 10_000_000;
 /// Rows one statement may hold at a time.
 const MAX_ROWS: usize = 2_000_000;
+
+/// Bytes of text and binary values one statement may produce.
+const MAX_OUTPUT_BYTES: usize = 512 << 20;
 
 /// What an expression sees.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
     pub(super) row: &'a [Option<Row>],
     pub(super) aggregates: &'a [Datum],
-    pub(super) row_numbers: &'a [Datum],
+    pub(super) windows: &'a [Datum],
     pub(super) outer: Option<&'a Env<'a>>,
 }
 
 impl Env<'static> {
     /// Outside any query.
-    pub(super) const EMPTY: Self = Self { row: &[], aggregates: &[], row_numbers: &[], outer: None };
+    pub(super) const EMPTY: Self = Self { row: &[], aggregates: &[], windows: &[], outer: None };
 }
 
 /// Runs one statement.
@@ -48,6 +51,7 @@ pub(super) struct Executor<'a> {
     pub(super) variables: &'a RefCell<Variables>,
     ctes: &'a [Rc<QueryPlan>],
     steps: Cell<u64>,
+    output_bytes: Cell<usize>,
     /// Rows of what gives the same rows throughout the statement: views, CTEs, uncorrelated subqueries.
     cached: RefCell<HashMap<CacheKey, Rc<Vec<Row>>>>,
 }
@@ -61,13 +65,24 @@ enum CacheKey {
 
 impl<'a> Executor<'a> {
     pub(super) fn new(server: ServerState<'a>, variables: &'a RefCell<Variables>, ctes: &'a [Rc<QueryPlan>]) -> Self {
-        Self { server, variables, ctes, steps: Cell::new(0), cached: RefCell::default() }
+        Self { server, variables, ctes, steps: Cell::new(0), output_bytes: Cell::new(0), cached: RefCell::default() }
     }
 
     /// Counts work, so that no statement runs for ever.
     fn step(&self) -> Result<(), Message> {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() > MAX_STEPS { Err(too_much_work()) } else { Ok(()) }
+    }
+
+    /// Counts what rows hold, so that no statement fills the memory.
+    fn account(&self, value: &Datum) -> Result<(), Message> {
+        let bytes = match value {
+            Datum::Text(text) => text.len(),
+            Datum::Binary(bytes) => bytes.len(),
+            _ => return Ok(()),
+        };
+        self.output_bytes.set(self.output_bytes.get().saturating_add(bytes));
+        if self.output_bytes.get() > MAX_OUTPUT_BYTES { Err(too_much_work()) } else { Ok(()) }
     }
 
     fn cached(&self, key: CacheKey, fill: impl FnOnce() -> Result<Vec<Row>, Failure>) -> Result<Rc<Vec<Row>>, Failure> {
@@ -80,7 +95,6 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Error 8623 is SQL Server's own for a query it cannot plan; this is the simulated server's limit.
 fn too_much_work() -> Message {
-    error(50000, 16, 1, "The simulated server ended a statement that looks at too many rows.")
+    error(50000, 16, 1, "The simulated server ended a statement that looks at too many rows or produces too much.")
 }

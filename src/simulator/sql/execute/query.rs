@@ -4,7 +4,7 @@ use super::expressions::convert_owned;
 use super::{CacheKey, Env, Executor, JoinedRow, Row};
 use crate::simulator::sql::compare::{Collation, Key, order};
 use crate::simulator::sql::messages::{Failure, error};
-use crate::simulator::sql::plan::{QueryPlan, SelectPlan, SortBy, SortKey, TermPlan};
+use crate::simulator::sql::plan::{Expr, Grouping, QueryPlan, SelectPlan, SortBy, SortKey, TermPlan};
 use crate::simulator::value::{Column, Datum};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -65,7 +65,7 @@ impl Executor<'_> {
     }
 
     /// The number of rows of TOP, OFFSET or FETCH.
-    fn count(&self, expr: &crate::simulator::sql::plan::Expr, number: u32, clause: &str) -> Result<usize, Failure> {
+    fn count(&self, expr: &Expr, number: u32, clause: &str) -> Result<usize, Failure> {
         let count = self.integer(expr)?.and_then(|count| usize::try_from(count).ok());
         let text = format!("The number of rows provided for a {clause} clause must be a non-negative integer.");
         count.ok_or_else(|| error(number, 15, 1, text).into())
@@ -106,59 +106,116 @@ impl Executor<'_> {
         Ok(rows)
     }
 
-    fn select(&self, select: &SelectPlan, order: &[SortKey], outer: Option<&Env<'_>>) -> Result<Vec<Sorted>, Failure> {
+    /// The rows of FROM that WHERE keeps.
+    fn source_rows_of(&self, select: &SelectPlan, outer: Option<&Env<'_>>) -> Result<Vec<JoinedRow>, Failure> {
         let nothing: JoinedRow = vec![None; select.sources];
         let rows = match &select.from {
             None => vec![nothing],
             Some(chain) => self.chain_rows(chain, &nothing, outer)?,
         };
-        let rows = if select.filter.is_empty() { rows } else { self.filtered(rows, &select.filter, outer)? };
+        if select.filter.is_empty() { Ok(rows) } else { self.filtered(rows, &select.filter, outer) }
+    }
+
+    fn select(&self, select: &SelectPlan, order: &[SortKey], outer: Option<&Env<'_>>) -> Result<Vec<Sorted>, Failure> {
+        let rows = self.source_rows_of(select, outer)?;
+        let output = match &select.grouping {
+            Some(grouping) => self.grouped_output(select, grouping, order, rows, outer)?,
+            None => self.plain_output(select, order, &rows, outer)?,
+        };
+        Ok(if select.distinct { distinct_by(output, &collations(select)) } else { output })
+    }
+
+    fn grouped_output(
+        &self,
+        select: &SelectPlan,
+        grouping: &Grouping,
+        order: &[SortKey],
+        rows: Vec<JoinedRow>,
+        outer: Option<&Env<'_>>,
+    ) -> Result<Vec<Sorted>, Failure> {
         let mut output = Vec::new();
-        match &select.grouping {
-            Some(grouping) => {
-                for group in self.groups(select, grouping, rows, outer)? {
-                    let env = Env { row: &group.row, aggregates: &group.aggregates, row_numbers: &[], outer };
-                    let kept = match &select.having {
-                        None => true,
-                        Some(having) => self.holds(having, &env)? == Some(true),
-                    };
-                    if kept {
-                        output.push(self.output_row(select, order, &env)?);
-                    }
-                }
-            }
-            None if select.row_numbers.is_empty() => {
-                // Without an order the first rows are enough.
-                let enough = if order.is_empty() && !select.distinct {
-                    select.top.as_ref().map(|top| self.count(top, 1060, "TOP")).transpose()?
-                } else {
-                    None
-                };
-                for row in rows.iter().take(enough.unwrap_or(usize::MAX)) {
-                    self.step()?;
-                    let env = Env { row, aggregates: &[], row_numbers: &[], outer };
-                    output.push(self.output_row(select, order, &env)?);
-                }
-            }
-            None => {
-                let numbers = self.row_numbers(&select.row_numbers, &rows, outer)?;
-                for (row, numbers) in rows.iter().zip(&numbers) {
-                    let env = Env { row, aggregates: &[], row_numbers: numbers, outer };
-                    output.push(self.output_row(select, order, &env)?);
-                }
+        for group in self.groups(select, grouping, rows, outer)? {
+            let env = Env { row: &group.row, aggregates: &group.aggregates, windows: &[], outer };
+            let kept = match &select.having {
+                None => true,
+                Some(having) => self.holds(having, &env)? == Some(true),
+            };
+            if kept {
+                output.push(self.output_row(select, order, &env)?);
             }
         }
-        Ok(if select.distinct { distinct_by(output, &collations(select)) } else { output })
+        Ok(output)
+    }
+
+    fn plain_output(
+        &self,
+        select: &SelectPlan,
+        order: &[SortKey],
+        rows: &[JoinedRow],
+        outer: Option<&Env<'_>>,
+    ) -> Result<Vec<Sorted>, Failure> {
+        let windows = self.windows(&select.windows, rows, outer)?;
+        // Without an order the first rows are enough.
+        let enough = match &select.top {
+            Some(top) if order.is_empty() && !select.distinct => self.count(top, 1060, "TOP")?,
+            _ => usize::MAX,
+        };
+        let mut output = Vec::new();
+        for (row, windows) in rows.iter().zip(&windows).take(enough) {
+            self.step()?;
+            output.push(self.output_row(select, order, &Env { row, aggregates: &[], windows, outer })?);
+        }
+        Ok(output)
+    }
+
+    /// `SELECT @v = …`: the last row's values stay; the number of rows is answered. Without groups each row sees what
+    /// the one before it assigned, in ORDER BY's order, so that a variable can gather rows.
+    pub(in crate::simulator::sql) fn assign(&self, plan: &QueryPlan, select: &SelectPlan) -> Result<usize, Failure> {
+        let gathers = select.grouping.is_none() && select.windows.is_empty() && !select.distinct;
+        if !gathers || plan.offset.is_some() {
+            let rows = self.query(plan, None)?;
+            let count = rows.len();
+            if let Some(last) = rows.into_iter().next_back() {
+                self.set_variables(select, last);
+            }
+            return Ok(count);
+        }
+        let mut rows = Vec::new();
+        for row in self.source_rows_of(select, None)? {
+            let env = Env { row: &row, aggregates: &[], windows: &[], outer: None };
+            let keys = plan.order.iter().map(|key| match &key.by {
+                SortBy::Value(value) => Ok(self.evaluate(value, &env)?.into_owned()),
+                SortBy::Output(place) => match select.items.get(*place) {
+                    Some(item) => Ok(self.evaluate(item, &env)?.into_owned()),
+                    None => Ok(Datum::Null),
+                },
+            });
+            let keys = keys.collect::<Result<Vec<Datum>, Failure>>()?;
+            rows.push((keys, row));
+        }
+        rows.sort_by(|(left, _), (right, _)| compare_keys(&plan.order, left, right));
+        if let Some(top) = &select.top {
+            rows.truncate(self.count(top, 1060, "TOP")?);
+        }
+        for (_, row) in &rows {
+            let env = Env { row, aggregates: &[], windows: &[], outer: None };
+            let row = self.output_row(select, &[], &env)?;
+            self.set_variables(select, row.values);
+        }
+        Ok(rows.len())
+    }
+
+    fn set_variables(&self, select: &SelectPlan, values: Vec<Datum>) {
+        for (variable, value) in select.assigned.iter().zip(values) {
+            self.variables.borrow_mut().set(variable, value);
+        }
     }
 
     fn output_row(&self, select: &SelectPlan, order: &[SortKey], env: &Env<'_>) -> Result<Sorted, Failure> {
         let mut values = Vec::with_capacity(select.items.len());
-        for (place, item) in select.items.iter().enumerate() {
+        for item in &select.items {
             let value = self.evaluate(item, env)?.into_owned();
-            // Assignments happen row by row, so that a variable can gather them.
-            if let Some(variable) = select.assigned.get(place) {
-                self.variables.borrow_mut().set(variable, value.clone());
-            }
+            self.account(&value)?;
             values.push(value);
         }
         let mut keys = Vec::new();

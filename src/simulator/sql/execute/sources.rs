@@ -9,6 +9,8 @@ use crate::simulator::value::Datum;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Places of rows by the values that joins compare.
+type Index = HashMap<Vec<Key>, Vec<usize>>;
 type Joined = Result<Vec<JoinedRow>, Failure>;
 
 impl Executor<'_> {
@@ -31,7 +33,7 @@ impl Executor<'_> {
         let mut kept = Vec::new();
         for row in rows {
             self.step()?;
-            let env = Env { row: &row, aggregates: &[], row_numbers: &[], outer };
+            let env = Env { row: &row, aggregates: &[], windows: &[], outer };
             if self.all_hold(filter, &env)? == Some(true) {
                 kept.push(row);
             }
@@ -42,13 +44,13 @@ impl Executor<'_> {
     fn source_rows(&self, source: &SourcePlan, start: &JoinedRow, outer: Option<&Env<'_>>) -> Joined {
         match source {
             SourcePlan::View { slot, schema, name, arguments } => {
-                let env = Env { row: start, aggregates: &[], row_numbers: &[], outer };
+                let env = Env { row: start, aggregates: &[], windows: &[], outer };
                 let rows = self.view_rows(schema, name, arguments, &env)?;
                 Ok(placed(&rows, *slot, start))
             }
             SourcePlan::Derived { slot, plan } => {
                 // A derived table sees what is around the query; one of APPLY sees the row to its left first.
-                let beside = Env { row: start, aggregates: &[], row_numbers: &[], outer };
+                let beside = Env { row: start, aggregates: &[], windows: &[], outer };
                 let applied = start.iter().any(Option::is_some);
                 let around = if applied { Some(&beside) } else { outer };
                 let rows = self.plan_rows(plan, around)?;
@@ -62,10 +64,10 @@ impl Executor<'_> {
                 Ok(placed(&rows, *slot, start))
             }
             SourcePlan::Values { slot, rows } => {
-                let beside = Env { row: start, aggregates: &[], row_numbers: &[], outer };
+                let beside = Env { row: start, aggregates: &[], windows: &[], outer };
                 let applied = start.iter().any(Option::is_some);
                 let around = if applied { Some(&beside) } else { outer };
-                let env = Env { row: &[], aggregates: &[], row_numbers: &[], outer: around };
+                let env = Env { row: &[], aggregates: &[], windows: &[], outer: around };
                 let mut made: Vec<Row> = Vec::new();
                 for row in rows {
                     let values = row.iter().map(|value| self.evaluate(value, &env).map(std::borrow::Cow::into_owned));
@@ -124,7 +126,7 @@ impl Executor<'_> {
                 self.step()?;
                 let Some(partner) = right.get(*place) else { continue };
                 let merged = merge(&row, partner, &join.slots);
-                let env = Env { row: &merged, aggregates: &[], row_numbers: &[], outer };
+                let env = Env { row: &merged, aggregates: &[], windows: &[], outer };
                 if self.all_hold(&join.on, &env)? == Some(true) {
                     matched = true;
                     if let Some(flag) = right_matched.get_mut(*place) {
@@ -151,11 +153,11 @@ impl Executor<'_> {
         rows: &[JoinedRow],
         equal: &[EqualPair],
         outer: Option<&Env<'_>>,
-    ) -> Result<Option<HashMap<Vec<Key>, Vec<usize>>>, Failure> {
+    ) -> Result<Option<Index>, Failure> {
         if equal.is_empty() {
             return Ok(None);
         }
-        let mut index: HashMap<Vec<Key>, Vec<usize>> = HashMap::new();
+        let mut index = Index::new();
         for (place, row) in rows.iter().enumerate() {
             self.step()?;
             if let Some(key) = self.key(row, equal, |pair| &pair.joined, outer)? {
@@ -173,7 +175,7 @@ impl Executor<'_> {
         side: fn(&EqualPair) -> &Expr,
         outer: Option<&Env<'_>>,
     ) -> Result<Option<Vec<Key>>, Failure> {
-        let env = Env { row, aggregates: &[], row_numbers: &[], outer };
+        let env = Env { row, aggregates: &[], windows: &[], outer };
         let mut key = Vec::with_capacity(equal.len());
         for pair in equal {
             let value = self.evaluate(side(pair), &env)?;

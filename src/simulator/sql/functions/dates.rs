@@ -6,8 +6,9 @@ use crate::simulator::output::Message;
 use crate::simulator::sql::convert::civil::{
     Civil, TICKS_PER_DAY, TICKS_PER_SECOND, days_from_civil, days_in_month, in_range, round_datetime,
 };
+use crate::simulator::sql::convert::integer_range;
 use crate::simulator::sql::messages::error;
-use crate::simulator::sql::types::{Family, family};
+use crate::simulator::sql::types::{Family, family, is_number, name};
 use crate::simulator::value::{Datum, SqlType};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -80,8 +81,8 @@ fn moment_parameter(types: &[SqlType], place: usize) -> Result<SqlType, usize> {
     match types.get(place) {
         Some(sql_type) if family(*sql_type) == Family::Time => Ok(*sql_type),
         Some(sql_type) if family(*sql_type) == Family::Text => Ok(SqlType::DateTime2(7)),
-        // The literal NULL is an int.
-        Some(SqlType::Int) => Ok(SqlType::DateTime),
+        // Numbers are days since 1900-01-01, as datetime has them.
+        Some(sql_type) if is_number(*sql_type) => Ok(SqlType::DateTime),
         _ => Err(place + 1),
     }
 }
@@ -141,13 +142,13 @@ fn date_add(call: &Call<'_>) -> Result<Datum, Message> {
     };
     let moved = moved.map(|moved| if call.result == SqlType::DateTime { round_datetime(moved) } else { moved });
     moved.filter(|moved| in_range(*moved)).map(Datum::Time).ok_or_else(|| {
-        let kind = crate::simulator::sql::types::name(call.result);
+        let kind = name(call.result);
         error(517, 16, 1, format!("Adding a value to a '{kind}' column caused an overflow."))
     })
 }
 
 /// Counts the boundaries of the part between two moments.
-fn date_diff(call: &Call<'_>, name: &str) -> Result<Datum, Message> {
+fn date_diff(call: &Call<'_>, function: &str) -> Result<Datum, Message> {
     let (part, from, to) = (call.text(0), call.int(1), call.int(2));
     let months = |ticks| {
         let civil = Civil::from_ticks(ticks);
@@ -166,12 +167,12 @@ fn date_diff(call: &Call<'_>, name: &str) -> Result<Datum, Message> {
             i128::from(to.div_euclid(unit)) - i128::from(from.div_euclid(unit))
         }
     };
-    let (least, most) = crate::simulator::sql::convert::integer_range(call.result);
+    let (least, most) = integer_range(call.result);
     let fitting = i64::try_from(difference).ok().filter(|difference| (least..=most).contains(difference));
     fitting.map(Datum::Int).ok_or_else(|| {
         let text = format!(
-            "The {name} function resulted in an overflow. The number of dateparts separating two date/time instances \
-             is too large. Try to use {name} with a less precise datepart."
+            "The {function} function resulted in an overflow. The number of dateparts separating two date/time instances \
+             is too large. Try to use {function} with a less precise datepart."
         );
         error(535, 16, 0, text)
     })

@@ -33,6 +33,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_| signature(&[], SqlType::NVarChar(Some(300))),
         |call| Ok(Datum::Text(call.server.host.version_text())),
     ),
+    function("@@MICROSOFTVERSION", (0, 0), int_type, |call| Ok(numeric_version(call))),
     function("@@SERVERNAME", (0, 0), name_type, |call| {
         Ok(match call.server.host.server_property("ServerName") {
             Datum::Variant(_, name) => *name,
@@ -173,6 +174,18 @@ pub(super) const FUNCTIONS: &[Function] = &[
         of_error(call, |error| error.procedure.as_deref().map_or(Datum::Null, text))
     }),
 ];
+
+/// Major version, minor version and build in one number: a byte, a byte, two bytes.
+fn numeric_version(call: &Call<'_>) -> Datum {
+    let version = match call.server.host.server_property("ProductVersion") {
+        Datum::Variant(_, version) => *version,
+        version => version,
+    };
+    let Datum::Text(version) = version else { return Datum::Null };
+    let mut parts = version.split('.').map(|part| part.parse::<i64>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    Datum::Int((next() << 24) | (next() << 16) | next())
+}
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.to_owned())

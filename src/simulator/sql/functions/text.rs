@@ -3,9 +3,10 @@
 use super::{Call, Function, Signature, function, int_parameter, signature, text_parameter, variable_length};
 use crate::model::ServerVersion;
 use crate::simulator::output::Message;
-use crate::simulator::sql::messages::error;
+use crate::simulator::sql::messages::{error, too_long_value};
 use crate::simulator::sql::types::{
-    Family, MAX_BYTES, MAX_NATIONAL, family, is_national, is_text, text_length, text_type,
+    Family, MAX_BYTES, MAX_NATIONAL, MAX_VALUE_BYTES, concatenated, family, is_national, is_text, text_length,
+    text_type,
 };
 use crate::simulator::value::{Datum, SqlType};
 
@@ -34,6 +35,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("CHARINDEX", (2, 3), charindex_signature, charindex),
     function("PATINDEX", (2, 2), two_texts_to_int, patindex),
     function("REPLACE", (3, 3), replace_signature, replace),
+    function("STUFF", (4, 4), stuff_signature, stuff),
     function("UPPER", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).to_uppercase()))),
     function("LOWER", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).to_lowercase()))),
     function("LTRIM", (1, 1), same_text, |call| Ok(Datum::Text(call.text(0).trim_start_matches(' ').to_owned()))),
@@ -242,17 +244,30 @@ fn replace(call: &Call<'_>) -> Result<Datum, Message> {
     limited(replaced, call.result)
 }
 
-/// No text may outgrow what a value can hold.
+/// No text of a max type may outgrow what a value can hold; other types are cut by the caller of every function.
 fn limited(text: String, result: SqlType) -> Result<Datum, Message> {
-    /// Far below the 2 GB of a real value, and enough for any answer of this server.
-    const MAX_VALUE_BYTES: usize = 64 << 20;
-    match text_length(result).map(usize::from) {
-        Some(limit) if text.len() > limit => Ok(Datum::Text(text.chars().take(limit).collect())),
-        None if text.len() > MAX_VALUE_BYTES => {
-            Err(error(7119, 16, 1, "Attempting to grow LOB beyond maximum allowed size."))
-        }
-        _ => Ok(Datum::Text(text)),
+    if text_length(result).is_none() && text.len() > MAX_VALUE_BYTES {
+        return Err(too_long_value());
     }
+    Ok(Datum::Text(text))
+}
+
+fn stuff_signature(types: &[SqlType]) -> Result<Signature, usize> {
+    let parameters =
+        [text_parameter(types, 0)?, int_parameter(types, 1)?, int_parameter(types, 2)?, text_parameter(types, 3)?];
+    let joined = [parameters.first(), parameters.last()];
+    let result = joined.into_iter().flatten().copied().reduce(concatenated).unwrap_or(SqlType::VarChar(None));
+    signature(&parameters, result)
+}
+
+/// NULL where the start lies outside the text or the length is negative.
+fn stuff(call: &Call<'_>) -> Result<Datum, Message> {
+    let characters: Vec<char> = call.text(0).chars().collect();
+    let start = usize::try_from(call.int(1) - 1).ok().filter(|start| *start < characters.len());
+    let (Some(start), Ok(length)) = (start, usize::try_from(call.int(2))) else { return Ok(Datum::Null) };
+    let before = characters.iter().take(start);
+    let after = characters.iter().skip(start.saturating_add(length));
+    limited(before.copied().chain(call.text(3).chars()).chain(after.copied()).collect(), call.result)
 }
 
 fn replicate_signature(types: &[SqlType]) -> Result<Signature, usize> {
@@ -266,7 +281,7 @@ fn replicate(call: &Call<'_>) -> Result<Datum, Message> {
     let Ok(count) = usize::try_from(call.int(1)) else { return Ok(Datum::Null) };
     let text = call.text(0);
     // One copy beyond the limit is enough to see that it is passed.
-    let most = (65 << 20) / text.len().max(1) + 1;
+    let most = MAX_VALUE_BYTES / text.len().max(1) + 1;
     let most = text_length(call.result).map_or(most, |limit| usize::from(limit) / text.chars().count().max(1) + 1);
     limited(text.repeat(count.min(most)), call.result)
 }

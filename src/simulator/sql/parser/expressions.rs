@@ -7,10 +7,10 @@ use crate::simulator::sql::ast::{Arithmetic, Comparison, Condition, Expr, Query}
 use crate::simulator::sql::messages::{error, not_simulated};
 use crate::simulator::sql::tokenizer::TokenKind;
 
-/// What parentheses can hold before it is known which is meant.
+/// What parentheses can hold before it is known which is meant. Boxed, as it lies on the stack at every level.
 pub(super) enum Operand {
     Value(Expr),
-    Condition(Condition),
+    Condition(Box<Condition>),
 }
 
 impl Parser<'_> {
@@ -32,7 +32,7 @@ impl Parser<'_> {
 
     fn require_condition(&self, operand: Operand) -> Parsed<Condition> {
         match operand {
-            Operand::Condition(condition) => Ok(condition),
+            Operand::Condition(condition) => Ok(*condition),
             Operand::Value(_) => Err(self.not_a_condition()),
         }
     }
@@ -63,7 +63,7 @@ impl Parser<'_> {
             let next = self.conjunction()?;
             alternatives.push(self.require_condition(next)?);
         }
-        Ok(Operand::Condition(Condition::Or(alternatives)))
+        Ok(condition(Condition::Or(alternatives)))
     }
 
     fn conjunction(&mut self) -> Parsed<Operand> {
@@ -76,7 +76,7 @@ impl Parser<'_> {
             let next = self.negation()?;
             conditions.push(self.require_condition(next)?);
         }
-        Ok(Operand::Condition(Condition::And(conditions)))
+        Ok(condition(Condition::And(conditions)))
     }
 
     fn negation(&mut self) -> Parsed<Operand> {
@@ -84,24 +84,30 @@ impl Parser<'_> {
             return self.comparison();
         }
         let operand = self.nested(Self::negation)?;
-        let condition = self.require_condition(operand)?;
-        Ok(Operand::Condition(Condition::Not(Box::new(condition))))
+        let negated = self.require_condition(operand)?;
+        Ok(condition(Condition::Not(Box::new(negated))))
     }
 
     fn comparison(&mut self) -> Parsed<Operand> {
         if self.is_word("EXISTS") {
             self.at += 1;
-            return Ok(Operand::Condition(Condition::Exists(Box::new(self.subquery()?))));
+            return Ok(condition(Condition::Exists(Box::new(self.subquery()?))));
         }
-        let left = self.additive()?;
-        let Operand::Value(value) = left else { return Ok(left) };
+        match self.additive()? {
+            Operand::Value(value) => self.compared(value),
+            condition @ Operand::Condition(_) => Ok(condition),
+        }
+    }
+
+    /// What follows the first value of a comparison, if anything.
+    fn compared(&mut self, value: Expr) -> Parsed<Operand> {
         if let Some(operator) = self.comparison_operator() {
             if self.is_word("ALL") || self.is_word("ANY") || self.is_word("SOME") {
                 return Err(not_simulated("comparisons with ALL, ANY or SOME").at_line(self.line()));
             }
             let operand = self.additive()?;
             let right = self.require_value(operand)?;
-            return Ok(Operand::Condition(Condition::Compare { operator, left: value, right }));
+            return Ok(condition(Condition::Compare { operator, left: value, right }));
         }
         if self.accept_word("IS") {
             let negated = self.accept_word("NOT");
@@ -159,7 +165,13 @@ impl Parser<'_> {
             _ => return None,
         };
         self.at += 1;
-        Some(operator)
+        // Blanks may stand inside an operator.
+        Some(match operator {
+            Comparison::Less if self.accept_symbol(">") => Comparison::NotEqual,
+            Comparison::Less if self.accept_symbol("=") => Comparison::LessOrEqual,
+            Comparison::Greater if self.accept_symbol("=") => Comparison::GreaterOrEqual,
+            whole => whole,
+        })
     }
 
     fn additive(&mut self) -> Parsed<Operand> {
@@ -270,7 +282,11 @@ impl Parser<'_> {
 }
 
 fn negate(negated: bool, condition: Condition) -> Operand {
-    Operand::Condition(if negated { Condition::Not(Box::new(condition)) } else { condition })
+    Operand::Condition(Box::new(if negated { Condition::Not(Box::new(condition)) } else { condition }))
+}
+
+fn condition(condition: Condition) -> Operand {
+    Operand::Condition(Box::new(condition))
 }
 
 fn additive_operator(symbol: &str) -> Option<Arithmetic> {

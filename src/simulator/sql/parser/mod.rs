@@ -137,7 +137,7 @@ impl<'t> Parser<'t> {
         match self.peek().filter(|token| is_name(token)) {
             Some(token) => {
                 self.at += 1;
-                Ok(token.text.clone())
+                checked_identifier(token)
             }
             None => Err(self.unexpected_here()),
         }
@@ -154,7 +154,7 @@ impl<'t> Parser<'t> {
             if self.is_symbol(".") {
                 parts.push(String::new());
             } else {
-                parts.push(self.any_identifier()?);
+                parts.push(self.name()?);
             }
         }
         Ok(parts)
@@ -169,15 +169,10 @@ impl<'t> Parser<'t> {
         error(117, 15, 1, text).at_line(self.line())
     }
 
-    /// After a dot, reserved words are refused too, but a name there may be any other word.
-    fn any_identifier(&mut self) -> Parsed<String> {
-        self.name()
-    }
-
     fn variable_name(&mut self) -> Parsed<String> {
         let token = self.next()?;
         if token.kind == TokenKind::Variable && !token.text.starts_with("@@") {
-            Ok(token.text.clone())
+            checked_identifier(token)
         } else {
             self.at -= 1;
             Err(self.unexpected_here())
@@ -241,4 +236,31 @@ fn is_name(token: &Token) -> bool {
         TokenKind::Word => !is_reserved(&token.text),
         _ => false,
     }
+}
+
+/// Longest identifier, in characters.
+const MAX_IDENTIFIER: usize = 128;
+
+fn identifier_too_long(text: &str, line: u32) -> Message {
+    let start: String = text.chars().take(MAX_IDENTIFIER).collect();
+    let text = format!("The identifier that starts with '{start}' is too long. Maximum length is 128.");
+    error(103, 15, 4, text).at_line(line)
+}
+
+fn empty_identifier(line: u32) -> Message {
+    let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. \
+                For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change \
+                the alias to a valid name.";
+    error(1038, 15, 4, text).at_line(line)
+}
+
+/// Errors 103 and 1038.
+fn checked_identifier(token: &Token) -> Parsed<String> {
+    if token.text.chars().count() > MAX_IDENTIFIER {
+        return Err(identifier_too_long(&token.text, token.line));
+    }
+    if token.text.is_empty() {
+        return Err(empty_identifier(token.line));
+    }
+    Ok(token.text.clone())
 }

@@ -30,10 +30,9 @@ impl Parser<'_> {
     /// A procedure's name and arguments; also the first statement of a batch without EXEC.
     pub(super) fn procedure_call(&mut self) -> Parsed<StatementKind> {
         let parts = self.multi_part_name()?;
-        let procedure = parts.last().cloned().unwrap_or_default();
         let arguments =
             if self.is_statement_end() { Vec::new() } else { self.comma_separated(Self::procedure_argument)? };
-        Ok(StatementKind::Execute(Execute { procedure, result: None, arguments }))
+        Ok(StatementKind::Execute(Execute { procedure: parts, result: None, arguments }))
     }
 
     /// A constant, a variable, or a bare word, which is text.

@@ -1,6 +1,6 @@
 //! Owns the grammar of SELECT: common table expressions, select list, grouping, UNION, ordering.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, is_name};
 use crate::model::ServerVersion;
 use crate::simulator::sql::ast::{Cte, Expr, FromChain, OrderItem, Query, Select, SelectItem, Term, Union};
 use crate::simulator::sql::messages::not_simulated;
@@ -88,7 +88,7 @@ impl Parser<'_> {
             return Err(not_simulated("SELECT INTO").at_line(self.line()));
         }
         let from: Vec<FromChain> =
-            if self.accept_word("FROM") { self.comma_separated(Self::from_chain)? } else { Vec::new() };
+            if self.accept_word("FROM") { self.comma_separated(Self::joined_sources)? } else { Vec::new() };
         let filter = if self.accept_word("WHERE") { Some(self.condition()?) } else { None };
         let mut group_by = Vec::new();
         if self.accept_word("GROUP") {
@@ -144,11 +144,11 @@ impl Parser<'_> {
     fn star(&mut self) -> Option<Vec<String>> {
         let mut ahead = 0;
         let mut qualifier = Vec::new();
-        while let Some(name) = self.peek_at(ahead).and_then(|token| token.identifier()) {
+        while let Some(name) = self.peek_at(ahead).filter(|token| is_name(token)).map(|token| &token.text) {
             if !self.is_symbol_at(ahead + 1, ".") {
                 return None;
             }
-            qualifier.push(name.to_owned());
+            qualifier.push(name.clone());
             ahead += 2;
         }
         if !self.is_symbol_at(ahead, "*") {

@@ -5,7 +5,7 @@ use crate::simulator::sql::ast::{FromChain, Join, JoinKind, Source};
 use crate::simulator::sql::messages::not_simulated;
 
 impl Parser<'_> {
-    pub(super) fn from_chain(&mut self) -> Parsed<FromChain> {
+    pub(super) fn joined_sources(&mut self) -> Parsed<FromChain> {
         let first = self.source()?;
         let mut joins = Vec::new();
         while let Some(kind) = self.join_kind()? {
@@ -122,7 +122,7 @@ impl Parser<'_> {
             let columns = self.column_names()?;
             return Ok(Source::Derived { query, alias, columns });
         }
-        let chain = Box::new(self.from_chain()?);
+        let chain = Box::new(self.joined_sources()?);
         self.expect_symbol(")")?;
         Ok(Source::Nested(chain))
     }

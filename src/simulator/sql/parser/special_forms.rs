@@ -4,8 +4,9 @@
 use super::expressions::Operand;
 use super::{Parsed, Parser};
 use crate::model::ServerVersion;
+use crate::simulator::output::Message;
 use crate::simulator::sql::aggregate::AggregateFunction;
-use crate::simulator::sql::ast::{AggregateCall, Expr};
+use crate::simulator::sql::ast::{AggregateCall, Expr, OrderItem};
 use crate::simulator::sql::functions::{Function, date_part, find_function};
 use crate::simulator::sql::keywords::is_reserved;
 use crate::simulator::sql::messages::{argument_count, error, not_simulated, undeclared_variable, unknown_function};
@@ -34,7 +35,7 @@ impl Parser<'_> {
                 "SYSTEM_USER" => return self.niladic("SUSER_SNAME"),
                 _ => {}
             }
-            if self.is_symbol_at(1, "(") {
+            if self.is_symbol_at(1, "(") && (!is_reserved(&word) || RESERVED_FUNCTIONS.contains(&word.as_str())) {
                 return self.nested(|parser| parser.call(&word, token));
             }
             if is_reserved(&word) {
@@ -43,7 +44,7 @@ impl Parser<'_> {
         }
         let parts = self.multi_part_name()?;
         if self.is_symbol("(") {
-            return Err(self.method_or_user_function(&parts, token.line));
+            return Err(method_or_user_function(&parts, token.line));
         }
         Ok(Expr::Column { parts, line: token.line })
     }
@@ -52,24 +53,6 @@ impl Parser<'_> {
         self.at += 1;
         let function = find_function(function, self.version).ok_or_else(|| self.unexpected_here())?;
         Ok(Expr::Call { function, arguments: Vec::new() })
-    }
-
-    /// XQuery methods are refused; any other `a.b(…)` is a user-defined function, of which there are none.
-    fn method_or_user_function(&self, parts: &[String], line: u32) -> crate::simulator::output::Message {
-        let method = parts.last().map(String::as_str).unwrap_or_default();
-        if parts.len() > 1 && is_xml_method(method) {
-            return not_simulated(&format!("XQuery (the xml method {method}())")).at_line(line);
-        }
-        let name = parts.join(".");
-        if parts.len() < 2 {
-            return unknown_function(&name).at_line(line);
-        }
-        let text = format!(
-            "Cannot find either column \"{}\" or the user-defined function or aggregate \"{name}\", or the name is \
-             ambiguous.",
-            parts.first().map(String::as_str).unwrap_or_default()
-        );
-        error(4121, 16, 1, text).at_line(line)
     }
 
     /// Refuses `(…).value(…)`.
@@ -205,6 +188,9 @@ impl Parser<'_> {
     }
 
     fn aggregate(&mut self, function: AggregateFunction, token: &Token) -> Parsed<Expr> {
+        if self.is_symbol(")") {
+            return Err(argument_count(&token.text, 1, 1).at_line(token.line));
+        }
         let distinct = self.accept_word("DISTINCT");
         if !distinct {
             self.accept_word("ALL");
@@ -224,14 +210,28 @@ impl Parser<'_> {
             order_by = self.order_by()?;
             self.expect_symbol(")")?;
         }
-        if self.is_word("OVER") {
-            return Err(not_simulated("aggregates with OVER").at_line(token.line));
+        let call = Box::new(AggregateCall { function, distinct, argument, separator, order_by });
+        if !self.is_word("OVER") {
+            return Ok(Expr::Aggregate(call));
         }
-        Ok(Expr::Aggregate(Box::new(AggregateCall { function, distinct, argument, separator, order_by })))
+        let (partition_by, order_by) = self.over()?;
+        if !order_by.is_empty() {
+            return Err(not_simulated("aggregates with OVER (ORDER BY …)").at_line(token.line));
+        }
+        Ok(Expr::Window { aggregate: Some(call), partition_by, order_by })
     }
 
     fn row_number(&mut self) -> Parsed<Expr> {
         self.expect_symbol(")")?;
+        let (partition_by, order_by) = self.over()?;
+        if order_by.is_empty() {
+            let text = "The function 'ROW_NUMBER' must have an OVER clause with ORDER BY.";
+            return Err(error(4112, 15, 1, text).at_line(self.line()));
+        }
+        Ok(Expr::Window { aggregate: None, partition_by, order_by })
+    }
+
+    fn over(&mut self) -> Parsed<(Vec<Expr>, Vec<OrderItem>)> {
         self.expect_word("OVER")?;
         self.expect_symbol("(")?;
         let mut partition_by = Vec::new();
@@ -239,11 +239,14 @@ impl Parser<'_> {
             self.expect_word("BY")?;
             partition_by = self.values()?;
         }
-        let order_by = self.order_by()?;
+        let order_by = if self.is_word("ORDER") { self.order_by()? } else { Vec::new() };
         self.expect_symbol(")")?;
-        Ok(Expr::RowNumber { partition_by, order_by })
+        Ok((partition_by, order_by))
     }
 }
+
+/// Functions whose names are reserved words.
+const RESERVED_FUNCTIONS: [&str; 6] = ["COALESCE", "CONVERT", "LEFT", "NULLIF", "RIGHT", "TRY_CONVERT"];
 
 fn checked_call(function: &'static Function, arguments: Vec<Expr>, line: u32) -> Parsed<Expr> {
     let (least, most) = function.arguments;
@@ -252,6 +255,24 @@ fn checked_call(function: &'static Function, arguments: Vec<Expr>, line: u32) ->
     } else {
         Err(argument_count(&function.name.to_ascii_lowercase(), least, most).at_line(line))
     }
+}
+
+/// XQuery methods are refused; any other `a.b(…)` is a user-defined function, of which there are none.
+fn method_or_user_function(parts: &[String], line: u32) -> Message {
+    let method = parts.last().map(String::as_str).unwrap_or_default();
+    if parts.len() > 1 && is_xml_method(method) {
+        return not_simulated(&format!("XQuery (the xml method {method}())")).at_line(line);
+    }
+    let name = parts.join(".");
+    if parts.len() < 2 {
+        return unknown_function(&name).at_line(line);
+    }
+    let text = format!(
+        "Cannot find either column \"{}\" or the user-defined function or aggregate \"{name}\", or the name is \
+         ambiguous.",
+        parts.first().map(String::as_str).unwrap_or_default()
+    );
+    error(4121, 16, 1, text).at_line(line)
 }
 
 fn is_xml_method(name: &str) -> bool {

@@ -3,8 +3,8 @@
 use super::{Parsed, Parser};
 use crate::model::ServerVersion;
 use crate::simulator::sql::ast::{Arithmetic, Declaration, Expr, Statement, StatementKind, Throw};
-use crate::simulator::sql::keywords::starts_statement;
-use crate::simulator::sql::messages::{error, not_simulated};
+use crate::simulator::sql::keywords::{is_reserved, starts_statement};
+use crate::simulator::sql::messages::{error, not_simulated, unexpected};
 use crate::simulator::sql::tokenizer::{Token, TokenKind};
 
 impl Parser<'_> {
@@ -16,6 +16,7 @@ impl Parser<'_> {
         }
         self.skip_semicolons();
         while self.peek().is_some() {
+            self.check_terminated(!statements.is_empty())?;
             statements.push(self.statement()?);
             self.skip_semicolons();
         }
@@ -24,6 +25,18 @@ impl Parser<'_> {
 
     fn skip_semicolons(&mut self) {
         while self.accept_symbol(";") {}
+    }
+
+    /// Error 319: WITH starts a statement only after a semicolon.
+    fn check_terminated(&self, follows_statement: bool) -> Parsed<()> {
+        let semicolon = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).is_some_and(|t| t.is_symbol(";"));
+        if !follows_statement || semicolon || !self.is_word("WITH") {
+            return Ok(());
+        }
+        let text = "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an \
+                    xmlnamespaces clause or a change tracking context clause, the previous statement must be terminated \
+                    with a semicolon.";
+        Err(error(319, 15, 1, text).at_line(self.line()))
     }
 
     /// THROW, which came with 2012, is the one statement whose first word is not reserved.
@@ -70,8 +83,14 @@ impl Parser<'_> {
                     .at_line(token.line))
             }
             "BEGIN" => self.begin(),
-            "COMMIT" => self.transaction_end(StatementKind::Commit),
-            "ROLLBACK" => self.transaction_end(StatementKind::Rollback),
+            "COMMIT" => {
+                self.transaction_end();
+                Ok(StatementKind::Commit)
+            }
+            "ROLLBACK" => {
+                self.transaction_end();
+                Ok(StatementKind::Rollback)
+            }
             "RAISERROR" => self.raise_error(),
             "THROW" if self.version >= ServerVersion::V2012 => self.throw(),
             "WAITFOR" => self.wait_for(),
@@ -192,11 +211,21 @@ impl Parser<'_> {
         match option.as_str() {
             "TRANSACTION" => self.isolation_level()?,
             "LOCK_TIMEOUT" | "TEXTSIZE" | "DATEFIRST" | "QUERY_GOVERNOR_COST_LIMIT" | "CONTEXT_INFO" => {
-                self.value()?;
+                self.option_value()?;
+            }
+            "STATISTICS" => {
+                self.name()?;
+                if self.accept_word("ON") {
+                    return Err(not_simulated("SET STATISTICS ON").at_line(token.line));
+                }
+                self.expect_word("OFF")?;
             }
             "LANGUAGE" | "DATEFORMAT" | "DEADLOCK_PRIORITY" => {
-                self.accept_symbol("-");
-                self.next()?;
+                if self.is_name() {
+                    self.at += 1;
+                } else {
+                    self.option_value()?;
+                }
             }
             "ROWCOUNT" => {
                 if !matches!(self.value()?, Expr::Number(number) if number == "0") {
@@ -224,6 +253,17 @@ impl Parser<'_> {
             }
         }
         Ok(StatementKind::SetOption)
+    }
+
+    /// A number, a string or a variable; what SET options take instead of expressions.
+    fn option_value(&mut self) -> Parsed<()> {
+        let negative = self.accept_symbol("-");
+        if self.is_variable() && !negative {
+            return self.declared_variable().map(|_| ());
+        }
+        let token = self.next()?;
+        let allowed = token.kind == TokenKind::Number || (token.kind == TokenKind::String && !negative);
+        if allowed { Ok(()) } else { Err(unexpected(token)) }
     }
 
     fn isolation_level(&mut self) -> Parsed<()> {
@@ -283,19 +323,19 @@ impl Parser<'_> {
         let mut statements = Vec::new();
         self.skip_semicolons();
         while !self.accept_word("END") {
+            self.check_terminated(!statements.is_empty())?;
             statements.push(self.statement()?);
             self.skip_semicolons();
         }
         Ok(statements)
     }
 
-    fn transaction_end(&mut self, kind: StatementKind) -> Parsed<StatementKind> {
+    fn transaction_end(&mut self) {
         if self.accept_word("TRAN") || self.accept_word("TRANSACTION") {
             self.transaction_name();
-        } else if self.is_word("WORK") {
-            self.at += 1;
+        } else {
+            self.accept_word("WORK");
         }
-        Ok(kind)
     }
 
     fn transaction_name(&mut self) {
@@ -340,23 +380,11 @@ impl Parser<'_> {
 }
 
 /// SET options that are ON or OFF.
+#[rustfmt::skip]
 const SWITCHES: &[&str] = &[
-    "ANSI_DEFAULTS",
-    "ANSI_NULL_DFLT_OFF",
-    "ANSI_NULL_DFLT_ON",
-    "ANSI_NULLS",
-    "ANSI_PADDING",
-    "ANSI_WARNINGS",
-    "ARITHABORT",
-    "ARITHIGNORE",
-    "CONCAT_NULL_YIELDS_NULL",
-    "CURSOR_CLOSE_ON_COMMIT",
-    "FORCEPLAN",
-    "IMPLICIT_TRANSACTIONS",
-    "NOCOUNT",
-    "NUMERIC_ROUNDABORT",
-    "QUOTED_IDENTIFIER",
-    "REMOTE_PROC_TRANSACTIONS",
+    "ANSI_DEFAULTS", "ANSI_NULL_DFLT_OFF", "ANSI_NULL_DFLT_ON", "ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS",
+    "ARITHABORT", "ARITHIGNORE", "CONCAT_NULL_YIELDS_NULL", "CURSOR_CLOSE_ON_COMMIT", "FORCEPLAN",
+    "IMPLICIT_TRANSACTIONS", "NOCOUNT", "NO_BROWSETABLE", "NUMERIC_ROUNDABORT", "QUOTED_IDENTIFIER", "REMOTE_PROC_TRANSACTIONS",
     "XACT_ABORT",
 ];
 
@@ -364,13 +392,16 @@ const SWITCHES: &[&str] = &[
 const CHANGES_EXECUTION: &[&str] = &["FMTONLY", "NOEXEC", "PARSEONLY", "SHOWPLAN_ALL", "SHOWPLAN_TEXT", "SHOWPLAN_XML"];
 
 fn check_switch(token: &Token) -> Parsed<()> {
-    if token.is_word("STATISTICS") || token.is_word("IDENTITY_INSERT") || token.is_word("OFFSETS") {
+    if token.is_word("IDENTITY_INSERT") || token.is_word("OFFSETS") {
         let what = format!("SET {}", token.text.to_ascii_uppercase());
         return Err(not_simulated(&what).at_line(token.line));
     }
     let known = SWITCHES.iter().chain(CHANGES_EXECUTION).any(|option| token.is_word(option));
     if known {
         return Ok(());
+    }
+    if token.kind != TokenKind::Word || is_reserved(&token.text) {
+        return Err(unexpected(token));
     }
     Err(error(195, 15, 5, format!("'{}' is not a recognized SET option.", token.text)).at_line(token.line))
 }

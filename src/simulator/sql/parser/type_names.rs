@@ -28,7 +28,12 @@ impl Parser<'_> {
         }
         let mut parts = self.multi_part_name()?;
         let name = parts.pop().unwrap_or_default();
-        if !parts.is_empty() && !(parts.len() == 1 && parts.iter().all(|part| part.eq_ignore_ascii_case("sys"))) {
+        let of_system = match parts.as_slice() {
+            [] => true,
+            [schema] => schema.eq_ignore_ascii_case("sys"),
+            _ => false,
+        };
+        if !of_system {
             return Err(unknown_type(&name, line));
         }
         let size = self.size()?;

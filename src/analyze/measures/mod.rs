@@ -1,5 +1,9 @@
 //! Owns what the snapshots say of the server itself: time, schedulers, CPU, queues, and whether it is the same server.
 
+mod queues;
+
+pub use queues::{NodeQueues, Queues};
+
 use crate::{
     catalog::GateSettings,
     model::{Evidence, Snapshot, Table},
@@ -22,28 +26,6 @@ pub enum Continuity {
     OtherServer,
 }
 
-/// The runnable queues of one NUMA node over the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeQueues {
-    /// `parent_node_id`.
-    pub node: i64,
-    /// Online schedulers.
-    pub schedulers: u64,
-    /// Those with a queue in most samples.
-    pub queued: u64,
-}
-
-/// The runnable queues over the samples.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Queues {
-    /// Samples taken.
-    pub samples: u64,
-    /// By NUMA node, ascending.
-    pub nodes: Vec<NodeQueues>,
-    /// Mean runnable tasks of an online scheduler.
-    pub runnable_ahead: Option<f64>,
-}
-
 /// What the snapshots say of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measures {
@@ -63,6 +45,8 @@ pub struct Measures {
     pub most_tasks: Option<u64>,
     /// Runnable queues.
     pub queues: Queues,
+    /// Batch requests a second (`Batch Requests/sec` of `sys.dm_os_performance_counters`, which counts batches).
+    pub batch_requests_per_second: Option<f64>,
     /// Whether it is a virtual machine.
     pub virtual_machine: Option<bool>,
 }
@@ -92,7 +76,10 @@ pub fn measures(evidence: &Evidence, settings: &GateSettings) -> Measures {
         sql_cpu_share,
         idle_capped_ms: same(scheduler_growth(evidence, "total_cpu_idle_capped_ms")),
         most_tasks: snapshots(evidence).filter_map(online_tasks).max(),
-        queues: queues(&evidence.samples, settings),
+        queues: queues::queues(evidence, elapsed_ms.filter(|_| continuity == Continuity::Same), settings),
+        batch_requests_per_second: elapsed_ms
+            .zip(same(batch_requests(evidence)))
+            .map(|(elapsed, batches)| batches as f64 * 1_000.0 / elapsed as f64),
         virtual_machine: virtual_machine(evidence),
     }
 }
@@ -142,14 +129,27 @@ fn growth(evidence: &Evidence, view: &str, column: &str) -> Option<i128> {
     Some(i128::from(of(&evidence.after)?) - i128::from(of(&evidence.before)?))
 }
 
+/// Growth of the batch requests. Names of counters are padded with spaces to a fixed length.
+fn batch_requests(evidence: &Evidence) -> Option<i128> {
+    let of = |snapshot: &Option<Snapshot>| -> Option<i64> {
+        let table = snapshot.as_ref()?.tables.get("dm_os_performance_counters")?;
+        let is_batches = |row: &usize| {
+            let name = table.text(*row, "counter_name");
+            name.is_some_and(|name| name.trim().eq_ignore_ascii_case("Batch Requests/sec"))
+        };
+        table.integer((0..table.rows.len()).find(is_batches)?, "cntr_value")
+    };
+    Some(i128::from(of(&evidence.after)?) - i128::from(of(&evidence.before)?))
+}
+
 fn process_cpu_ms(evidence: &Evidence) -> Option<i128> {
     let kernel = growth(evidence, "dm_os_sys_info", "process_kernel_time_ms")?;
     let user = growth(evidence, "dm_os_sys_info", "process_user_time_ms")?;
     Some(kernel + user).filter(|_| kernel >= 0 && user >= 0)
 }
 
-/// Growth of a column summed over the schedulers that are online in both snapshots.
-fn scheduler_growth(evidence: &Evidence, column: &str) -> Option<i128> {
+/// Growth of a column for each scheduler that is online in both snapshots; `None` where one went down.
+fn growth_by_scheduler(evidence: &Evidence, column: &str) -> Option<BTreeMap<i64, i128>> {
     let of = |snapshot: &Option<Snapshot>| -> Option<BTreeMap<i64, i64>> {
         let table = snapshot.as_ref()?.tables.get("dm_os_schedulers")?;
         table.column(column)?;
@@ -157,9 +157,13 @@ fn scheduler_growth(evidence: &Evidence, column: &str) -> Option<i128> {
         Some(rows.filter_map(|row| Some((table.integer(row, "scheduler_id")?, table.integer(row, column)?))).collect())
     };
     let (before, after) = (of(&evidence.before)?, of(&evidence.after)?);
-    let growths = after.iter().filter_map(|(id, after)| Some(i128::from(*after) - i128::from(*before.get(id)?)));
-    let growths: Vec<i128> = growths.collect();
-    (!growths.is_empty() && growths.iter().all(|growth| *growth >= 0)).then(|| growths.iter().sum())
+    let both = after.iter().filter_map(|(id, after)| Some((*id, i128::from(*after) - i128::from(*before.get(id)?))));
+    let growths: BTreeMap<i64, i128> = both.collect();
+    (!growths.is_empty() && growths.values().all(|growth| *growth >= 0)).then_some(growths)
+}
+
+fn scheduler_growth(evidence: &Evidence, column: &str) -> Option<i128> {
+    growth_by_scheduler(evidence, column).map(|growths| growths.values().sum())
 }
 
 /// Rows of dm_os_schedulers that are online for user work.
@@ -194,40 +198,6 @@ fn online_tasks(snapshot: &Snapshot) -> Option<u64> {
     table.column("current_tasks_count")?;
     let tasks = online_rows(table).filter_map(|row| u64::try_from(table.integer(row, "current_tasks_count")?).ok());
     Some(tasks.fold(0, u64::saturating_add))
-}
-
-fn queues(samples: &[Snapshot], settings: &GateSettings) -> Queues {
-    let tables: Vec<&Table> = samples
-        .iter()
-        .filter_map(|sample| sample.tables.get("dm_os_schedulers"))
-        .filter(|table| table.column("runnable_tasks_count").is_some() && online_rows(table).next().is_some())
-        .collect();
-    // By (node, scheduler): samples it is in, and those in which it has a queue.
-    let mut seen: BTreeMap<(i64, i64), (u64, u64)> = BTreeMap::new();
-    let (mut runnable_sum, mut readings) = (0.0, 0_u64);
-    for table in &tables {
-        for row in online_rows(table) {
-            let node = table.integer(row, "parent_node_id").unwrap_or(0);
-            let id = table.integer(row, "scheduler_id").unwrap_or(0);
-            let runnable = table.integer(row, "runnable_tasks_count").unwrap_or(0).max(0);
-            let (all, queued) = seen.entry((node, id)).or_default();
-            *all += 1;
-            *queued += u64::from(runnable > 0);
-            runnable_sum += runnable as f64;
-            readings += 1;
-        }
-    }
-    let mut nodes: BTreeMap<i64, NodeQueues> = BTreeMap::new();
-    for ((node, _), (all, queued)) in seen {
-        let entry = nodes.entry(node).or_insert(NodeQueues { node, schedulers: 0, queued: 0 });
-        entry.schedulers += 1;
-        entry.queued += u64::from(queued as f64 > all as f64 * settings.runnable_most);
-    }
-    Queues {
-        samples: tables.len() as u64,
-        nodes: nodes.into_values().collect(),
-        runnable_ahead: (readings > 0).then(|| runnable_sum / readings as f64),
-    }
 }
 
 fn virtual_machine(evidence: &Evidence) -> Option<bool> {

@@ -1,0 +1,1 @@
+SELECT DB_ID({database}) AS database_id

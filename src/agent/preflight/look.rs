@@ -1,0 +1,173 @@
+//! Owns the look at a server before a capture: its load, the event rate to be expected, and how its trace flags stand.
+
+use crate::agent::clock::Clock;
+use crate::agent::progress::Interrupt;
+use crate::agent::server::Server;
+use crate::agent::{CaptureError, CaptureOptions, Refusal, counters};
+use crate::catalog::sessions::Scenario;
+use crate::model::{Problem, ServerVersion, Severity, Snapshot};
+use crate::sqlserver::SqlServerError;
+use crate::statements::{Statements, symbol_trace_flags};
+use std::time::Duration;
+
+/// How long the look takes.
+const LENGTH: Duration = Duration::from_secs(2);
+
+/// A trace flag before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlagState {
+    /// Flag.
+    pub flag: u32,
+    /// Whether it is on globally; `None` where TRACESTATUS could not be read.
+    pub global: Option<bool>,
+}
+
+/// The rate of events that are counted, against the limit.
+pub(crate) fn check_rate(scenario: &Scenario, rate: f64, options: &CaptureOptions) -> Result<(), CaptureError> {
+    let limit = options.max_events_per_second.unwrap_or(scenario.limits.max_events_per_second);
+    let counted = rate / options.sample_one_in.unwrap_or(1).max(1) as f64;
+    if counted <= limit as f64 {
+        return Ok(());
+    }
+    let enough = (rate / limit.max(1) as f64).ceil();
+    Err(CaptureError::refused(
+        Refusal::Policy,
+        format!(
+            "{}: about {counted:.0} events a second are to be expected, more than the limit of {limit}",
+            scenario.name
+        ),
+        Some(format!(
+            "--sample {enough:.0} counts each {enough:.0}th, --max-events-per-second {:.0} allows it",
+            counted.ceil()
+        )),
+    ))
+}
+
+pub(super) async fn flag_states(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    version: ServerVersion,
+    problems: &mut Vec<Problem>,
+) -> Result<Vec<FlagState>, CaptureError> {
+    let flags = symbol_trace_flags(version);
+    if flags.is_empty() {
+        return Ok(Vec::new());
+    }
+    match read_flags(server, statements, flags).await {
+        Ok(states) => Ok(states),
+        Err(error) if error.is_connection_lost() => Err(error.into()),
+        Err(error) => {
+            let message = format!("the state of trace flags is unknown: {}", counters::chain(&error));
+            problems.push(Problem::new("trace_status_unknown", Severity::Warning, message));
+            Ok(flags.iter().map(|&flag| FlagState { flag, global: None }).collect())
+        }
+    }
+}
+
+/// Reads TRACESTATUS of some flags. A flag without a row is off.
+pub(crate) async fn read_flags(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    flags: &[u32],
+) -> Result<Vec<FlagState>, SqlServerError> {
+    let Ok(sql) = statements.trace_status(flags) else { return Ok(Vec::new()) };
+    let table = server.table(&sql).await?;
+    let is_on = |flag: u32| {
+        (0..table.rows.len()).any(|row| {
+            table.integer(row, "TraceFlag") == Some(i64::from(flag)) && table.integer(row, "Global") == Some(1)
+        })
+    };
+    Ok(flags.iter().map(|&flag| FlagState { flag, global: Some(is_on(flag)) }).collect())
+}
+
+/// The look at how busy the server is and how many events are to be expected.
+pub(super) struct Look {
+    /// Of the scenarios whose rate can be told beforehand.
+    pub events_per_second: Vec<(String, f64)>,
+    /// Share of its schedulers that SQL Server uses, 0 to 1.
+    pub cpu_share: Option<f64>,
+    /// The counters at its end.
+    pub after: Snapshot,
+}
+
+/// Reads CPU and the scenarios' volumes twice.
+pub(super) async fn look(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    scenarios: &[Scenario],
+    clock: &dyn Clock,
+    interrupt: &Interrupt,
+    problems: &mut Vec<Problem>,
+) -> Result<Look, CaptureError> {
+    let names = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
+    let started = clock.monotonic();
+    let before = counters::read(server, statements, clock, &names, problems).await?;
+    let first = volumes(server, statements, scenarios).await?;
+    tokio::select! {
+        () = clock.sleep_until(started + LENGTH) => {}
+        () = interrupt.signalled() => return Err(CaptureError::Interrupted),
+    }
+    let second = volumes(server, statements, scenarios).await?;
+    let seconds = clock.monotonic().saturating_sub(started).as_secs_f64().max(0.001);
+    let after = counters::read(server, statements, clock, &names, problems).await?;
+    let rate = |((scenario, first), second): ((&Scenario, Option<i64>), Option<i64>)| {
+        Some((scenario.name.clone(), (second? - first?).max(0) as f64 / seconds))
+    };
+    let events_per_second = scenarios.iter().zip(first).zip(second).filter_map(rate).collect();
+    Ok(Look { events_per_second, cpu_share: counters::cpu_share(&before, &after), after })
+}
+
+async fn volumes(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    scenarios: &[Scenario],
+) -> Result<Vec<Option<i64>>, CaptureError> {
+    let mut counts = Vec::new();
+    for scenario in scenarios {
+        counts.push(match &scenario.counters.volume {
+            Some(statement) => server.table(&statements.volume(statement, scenario)?).await?.integer(0, "events"),
+            None => None,
+        });
+    }
+    Ok(counts)
+}
+
+/// Why symbolising on the server would be refused now; `limit` is the share of scheduler time above which it is.
+pub(crate) fn flags_policy(cpu_share: Option<f64>, now: &Snapshot, limit: f64) -> Option<String> {
+    let queued = counters::work_queue(now);
+    if queued > 0 {
+        return Some(format!("{queued} tasks wait for a worker"));
+    }
+    cpu_share.filter(|share| *share > limit).map(|share| {
+        format!("SQL Server uses {:.0} % of its schedulers, more than {:.0} %", share * 100.0, limit * 100.0)
+    })
+}
+
+/// The flags that may be turned on: none without the opt-in.
+pub(super) fn flags_to_use(
+    flags: &[FlagState],
+    look: &Look,
+    limit: f64,
+    options: &CaptureOptions,
+    uses_rva: bool,
+) -> Result<Vec<u32>, CaptureError> {
+    if !options.trace_flags.enable {
+        return Ok(Vec::new());
+    }
+    let hint = "leave out --enable-trace-flags, or insist with --force-flags";
+    let refused = |text: String| CaptureError::refused(Refusal::Policy, text, Some(hint.to_owned()));
+    if flags.iter().any(|state| state.global.is_none()) {
+        // Not even --force-flags: what was before could not be restored.
+        return Err(refused("the state of trace flags is unknown, so they could not be restored".to_owned()));
+    }
+    if !options.trace_flags.force {
+        if uses_rva {
+            let text = "trace flags are not needed here: callstack_rva names module, offset and PDB of every frame";
+            return Err(refused(text.to_owned()));
+        }
+        if let Some(reason) = flags_policy(look.cpu_share, &look.after, limit) {
+            return Err(refused(format!("trace flags are refused: {reason}")));
+        }
+    }
+    Ok(flags.iter().map(|state| state.flag).collect())
+}

@@ -1,0 +1,136 @@
+//! Owns one event session of a run: made, started, silenced, read, removed. Each change is journalled before it is sent.
+
+use crate::agent::journal::{State, Step};
+use crate::agent::outcome::{CaptureError, RawTarget, Refusal};
+use crate::agent::window::Window;
+use crate::agent::{counters, lock};
+use crate::catalog::sessions::Scenario;
+use crate::model::{EventContext, Problem, SessionEvidence, Severity};
+use crate::parse::target;
+use crate::statements::SessionDefinition;
+
+/// An event session at work.
+#[derive(Debug, Clone)]
+pub(super) struct CaptureSession {
+    /// What it is for.
+    pub scenario: Scenario,
+    /// The scenario's file with its CREATE statement.
+    pub create: String,
+    /// What it is filled in with; its name is the run's marker.
+    pub definition: SessionDefinition,
+    /// What its target buckets by: `callstack`, or an event field.
+    pub bucket: String,
+}
+
+impl CaptureSession {
+    /// The session's name.
+    pub(super) fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// What is known of it before its target is read.
+    fn evidence(&self) -> SessionEvidence {
+        SessionEvidence {
+            name: self.name().to_owned(),
+            context: EventContext {
+                event: Some(self.scenario.session.event.clone()),
+                wait_type: self.scenario.session.wait_type().map(str::to_owned),
+            },
+            bucket: Some(self.bucket.clone()),
+            filter_keys: self.definition.keys.clone().unwrap_or_default(),
+            sample_one_in: self.definition.filters.sample_one_in,
+            slots_requested: Some(self.definition.slots),
+            event_cap: Some(self.definition.max_events),
+            live: true,
+            ..SessionEvidence::default()
+        }
+    }
+}
+
+impl Window {
+    /// One change: the intent is on disk before it is sent, the outcome after it.
+    pub(super) async fn change(&mut self, step: Step, sql: &str) -> Result<(), CaptureError> {
+        let clock = &*self.surroundings.clock;
+        let journal_failed = |source| CaptureError::StateDir { path: self.options.state_dir.clone(), source };
+        lock(&self.journal).write(clock, step.clone(), State::Intended).map_err(journal_failed)?;
+        let result = self.server.run(sql).await;
+        let state = match &result {
+            Ok(_) => State::Done,
+            // Without an answer the intent stands, and counts as done.
+            Err(error) => match error.number() {
+                Some(number) => State::Refused { number },
+                None => return Err(result.err().map_or(CaptureError::Interrupted, CaptureError::Server)),
+            },
+        };
+        lock(&self.journal).write(clock, step, state).map_err(journal_failed)?;
+        result.map(drop).map_err(CaptureError::Server)
+    }
+
+    /// CREATE, stopped.
+    pub(super) async fn create(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
+        let sql = self.statements().create_session(&session.scenario, &session.create, &session.definition)?;
+        let step = Step::CreateSession { session: session.name().to_owned() };
+        match self.change(step, &sql).await {
+            Err(CaptureError::Server(error)) if error.number().is_some() => {
+                // The first error is the cause; nothing further is sent that could hide it (field report L-06).
+                Err(CaptureError::refused(Refusal::Version, "the server refused the event session", None)
+                    .caused_by(error))
+            }
+            result => result,
+        }
+    }
+
+    /// START.
+    pub(super) async fn start(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
+        let sql = self.statements().session("start_session", session.name())?;
+        self.change(Step::StartSession { session: session.name().to_owned() }, &sql).await
+    }
+
+    /// Ends the firing and keeps the target; false where the server refuses that.
+    pub(super) async fn silence(&mut self, session: &CaptureSession) -> Result<bool, CaptureError> {
+        let sql = self.statements().drop_event(session.name(), &session.scenario.session.event)?;
+        match self.change(Step::DropEvent { session: session.name().to_owned() }, &sql).await {
+            Ok(()) => Ok(true),
+            Err(CaptureError::Server(error)) if error.number().is_some() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The target as it is, saved and read; without a target where the session is gone, which is another matter than a
+    /// session without events (field report L-05).
+    pub(super) async fn read(&mut self, session: &CaptureSession) -> Result<SessionEvidence, CaptureError> {
+        let sql = self.statements().read_target(session.name())?;
+        let table = self.server.table(&sql).await?;
+        let unsigned = |name: &str| table.integer(0, name).and_then(|number| u64::try_from(number).ok());
+        let mut evidence = SessionEvidence {
+            dropped_events: unsigned("dropped_event_count"),
+            dropped_buffers: unsigned("dropped_buffer_count"),
+            buffer_bytes: unsigned("regular_buffer_size"),
+            ..session.evidence()
+        };
+        if let Some(text) = table.text(0, "target_data") {
+            evidence.target = target::parse_targets(text).into_iter().next();
+            let session = session.name().to_owned();
+            self.gathered.targets.push(RawTarget { session, symbolised: false, text: text.to_owned() });
+        }
+        Ok(evidence)
+    }
+
+    /// STOP and DROP of a session that has done its work; restoring looks after one that refuses.
+    pub(super) async fn remove(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
+        for (statement, step) in [
+            ("stop_session", Step::StopSession { session: session.name().to_owned() }),
+            ("drop_session", Step::DropSession { session: session.name().to_owned() }),
+        ] {
+            let sql = self.statements().session(statement, session.name())?;
+            match self.change(step, &sql).await {
+                Err(CaptureError::Server(error)) if error.number().is_some() => {
+                    let message = format!("a session could not be removed at once: {}", counters::chain(&error));
+                    self.gathered.problems.push(Problem::new("session_not_removed", Severity::Warning, message));
+                }
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! Connections that cannot be made, from outside: what is said and which code comes back.
+
+use crate::cli::xestack;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const PASSWORD: &str = "Look-0n!only";
+
+/// `xestack simulate` as a process of its own.
+struct Server {
+    process: Child,
+    port: String,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_xestack"))
+            .args(["simulate", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .env("XESTACK_SIM_PASSWORD", PASSWORD)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let port = lines.next().unwrap().unwrap().rsplit(':').next().unwrap().to_owned();
+        Self { process, port }
+    }
+
+    /// Exit code and standard error of a capture that does not come to its window.
+    fn refuses(&self, state_dir: &Path, arguments: &[&str]) -> (i32, String) {
+        let server = format!("127.0.0.1,{}", self.port);
+        let output = xestack(&["capture", "-S", &server, "-U", "sa", "--scenario", "sos-yield", "--for", "1s"])
+            .args(arguments)
+            .arg("--state-dir")
+            .arg(state_dir)
+            .env("SQLCMDPASSWORD", PASSWORD)
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+        let journals = std::fs::read_dir(state_dir.join("journal")).map_or(0, Iterator::count);
+        assert_eq!(journals, 0, "nothing may have been changed on the server");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!said.contains(PASSWORD), "{said}");
+        (output.status.code().unwrap(), said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_connection_that_cannot_be_made_says_how_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let certificate = file("certificate.pem");
+    std::fs::write(file("other.pem"), "no certificate").unwrap();
+    let (missing, other) = (file("missing.pem"), file("other.pem"));
+
+    let with_tls = Server::start(&["--tls-cert-out", &certificate]);
+    let without_tls = Server::start(&["--no-tls"]);
+    for (server, arguments, code, needles) in [
+        (&with_tls, &[][..], 3, &["certificate", "--ca FILE"][..]),
+        (&with_tls, &["--ca", &certificate, "-F", "elsewhere"], 3, &["elsewhere", "-F"]),
+        (&with_tls, &["-C", "-P", "wrong"], 3, &["18456", "not tried again"]),
+        (&with_tls, &["-C", "-d", "nowhere"], 3, &["4060", "-d"]),
+        (&with_tls, &["-N", "strict", "-C"], 3, &["-N strict needs SQL Server 2022"]),
+        (&with_tls, &["--ca", &missing], 2, &["cannot use --ca", "missing.pem"]),
+        (&with_tls, &["--ca", &other], 2, &["no certificate in PEM form"]),
+        (&without_tls, &[], 3, &["offers no encryption", "-N disable"]),
+        (&without_tls, &["-N", "optional"], 3, &["offers no encryption", "-N disable"]),
+    ] {
+        let (found, said) = server.refuses(&folder.path().join("state"), arguments);
+        assert_eq!(found, code, "{arguments:?}: {said}");
+        for needle in needles {
+            assert!(said.contains(needle), "{arguments:?}: no {needle} in {said}");
+        }
+        assert!(!said.contains("Config::"), "the driver's own functions are no advice: {said}");
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_found_before_anything_is_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("missing/file").display().to_string();
+    let of_a_folder = folder.path().display().to_string();
+    let server = Server::start(&[]);
+    for option in ["--bundle", "-o"] {
+        for path in [&nowhere, &of_a_folder] {
+            let (code, said) = server.refuses(&folder.path().join("state"), &["-C", option, path]);
+            assert_eq!(code, 2, "{option} {path}: {said}");
+            assert!(said.contains("cannot write"), "{option} {path}: {said}");
+        }
+    }
+}
