@@ -153,9 +153,10 @@ async fn read_again(window: &mut Window) -> Result<bool, CaptureError> {
         let Some(text) = tables.first().and_then(|table| table.text(0, "target_data")) else { continue };
         let Some(target) = target::parse_targets(text).into_iter().next().filter(is_symbolised) else { continue };
         resolved = true;
-        window.gathered.targets.push(RawTarget { session: name.clone(), symbolised: true, text: text.to_owned() });
         let of_name = |session: &&mut SessionEvidence| session.name == name && is_of_stacks(session);
         if let Some(session) = window.gathered.sessions.iter_mut().find(of_name) {
+            let (bucket, text) = (session.bucket.clone(), text.to_owned());
+            window.gathered.targets.push(RawTarget { session: name, bucket, symbolised: true, text });
             session.target = Some(target);
         }
     }

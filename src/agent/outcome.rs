@@ -74,6 +74,8 @@ impl CaptureOptions {
 pub struct RawTarget {
     /// Event session.
     pub session: String,
+    /// What the session bucketed: a survey and the window after it share their name, not this.
+    pub bucket: Option<String>,
     /// Whether trace flags were on when it was read.
     pub symbolised: bool,
     /// The text.

@@ -39,6 +39,7 @@ impl CaptureSession {
             bucket: Some(self.bucket.clone()),
             filter_keys: self.definition.keys.clone().unwrap_or_default(),
             sample_one_in: self.definition.filters.sample_one_in,
+            filters: self.definition.filters.in_words(),
             slots_requested: Some(self.definition.slots),
             event_cap: Some(self.definition.max_events),
             live: true,
@@ -110,8 +111,12 @@ impl Window {
         };
         if let Some(text) = table.text(0, "target_data") {
             evidence.target = target::parse_targets(text).into_iter().next();
-            let session = session.name().to_owned();
-            self.gathered.targets.push(RawTarget { session, symbolised: false, text: text.to_owned() });
+            self.gathered.targets.push(RawTarget {
+                session: session.name().to_owned(),
+                bucket: evidence.bucket.clone(),
+                symbolised: false,
+                text: text.to_owned(),
+            });
         }
         Ok(evidence)
     }

@@ -36,7 +36,8 @@ pub(super) async fn survey(
     window.silence(&session).await?;
     let seconds = clock.monotonic().saturating_sub(started).as_secs_f64().max(0.001);
     window.await_dispatch(clock.monotonic(), planned.scenario.session.dispatch_latency_seconds).await;
-    let evidence = window.read(&session).await?;
+    let mut evidence = window.read(&session).await?;
+    evidence.elapsed_ms = Some((seconds * 1000.0) as u64);
     window.remove(&session).await?;
     let counted: Vec<(u64, u64)> = evidence.target.as_ref().map(counts).unwrap_or_default();
     window.gathered.sessions.push(evidence);

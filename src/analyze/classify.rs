@@ -78,7 +78,7 @@ impl Captured {
     }
 
     /// Whether every event is a thread that wants a spinlock.
-    fn is_spinning(self) -> bool {
+    pub fn is_spinning(self) -> bool {
         matches!(self, Self::Backoffs | Self::BackoffWarnings)
     }
 

@@ -4,6 +4,7 @@ use crate::{
     catalog::Plumbing,
     model::{Frame, Stack},
 };
+use std::sync::Arc;
 
 /// The function that a frame names; `None` for an unresolved one.
 pub fn symbol(frame: &Frame) -> Option<&str> {
@@ -40,9 +41,9 @@ pub fn cause_depth(stack: &Stack, plumbing: &Plumbing) -> usize {
 
 /// The function that wanted the spinlock: the one directly under the last of the spinlock's own frames that lead the
 /// stack. `None` where no such frame leads it, or where the frame under it has no name.
-pub fn spinlock_caller<'a>(stack: &'a [Frame], plumbing: &Plumbing) -> Option<&'a str> {
-    let own = |frame: &Frame| symbol(frame).is_some_and(|symbol| plumbing.is_spinlock(symbol));
-    let event = |frame: &Frame| symbol(frame).is_some_and(|symbol| plumbing.is_event_frame(symbol));
+pub fn spinlock_caller<'a>(stack: &'a [Arc<Frame>], plumbing: &Plumbing) -> Option<&'a str> {
+    let own = |frame: &Arc<Frame>| symbol(frame).is_some_and(|symbol| plumbing.is_spinlock(symbol));
+    let event = |frame: &Arc<Frame>| symbol(frame).is_some_and(|symbol| plumbing.is_event_frame(symbol));
     let leading = stack.iter().take_while(|frame| own(frame) || event(frame)).count();
     let last = stack.iter().take(leading).rposition(own)?;
     symbol(stack.get(last + 1)?)

@@ -4,7 +4,7 @@
 mod agreement;
 pub mod cache;
 pub mod classify;
-mod combine;
+pub mod combine;
 pub mod deltas;
 pub mod facts;
 pub mod findings;

@@ -133,8 +133,11 @@ pub(super) struct CaptureArguments {
     pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
+    /// Take N windows, one after the other, and say how far they agree; each leaves its bundle in the state folder.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
     /// Write the bundle here instead of <state dir>/bundles/<run id>.zip.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "repeat")]
     pub bundle: Option<PathBuf>,
     /// Folder for journals and bundles.
     #[arg(long, value_name = "FOLDER", env = "XESTACK_STATE_DIR")]

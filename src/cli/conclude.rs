@@ -1,6 +1,6 @@
 //! Owns what every capture ends with: analysis, bundle, report, exit code.
 
-use crate::agent::Outcome;
+use crate::agent::{LeftBehind, Outcome};
 use crate::analyze;
 use crate::catalog::Catalog;
 use crate::cli::args::ReportOutput;
@@ -26,26 +26,34 @@ pub(super) fn analyse(evidence: &Evidence) -> Result<Report, Failure> {
     Ok(analyze::analyze(evidence, &catalog()?, tool()))
 }
 
-/// Analyses a capture, writes its bundle where one is wanted, prints its report and gives the exit code.
-pub(super) fn conclude(
-    outcome: Outcome,
-    bundle_path: Option<&Path>,
-    output: &ReportOutput,
-    printer: &Printer,
-) -> Result<Exit, Failure> {
+/// A capture that is analysed and, where one is wanted, in its bundle.
+pub(super) struct Concluded {
+    pub report: Report,
+    left_behind: Vec<LeftBehind>,
+    interrupted: bool,
+}
+
+/// Analyses a capture and writes its bundle where one is wanted.
+pub(super) fn conclude(outcome: Outcome, bundle_path: Option<&Path>, printer: &Printer) -> Result<Concluded, Failure> {
     let report = analyse(&outcome.evidence)?;
-    let left_behind = outcome.left_behind.clone();
-    let interrupted = outcome.interrupted;
-    if let Some(path) = bundle_path {
-        write_bundle(path, outcome, &report, printer)?;
-    }
-    printer.report(&report, output)?;
-    for left in &left_behind {
+    let concluded = Concluded { report, left_behind: outcome.left_behind.clone(), interrupted: outcome.interrupted };
+    for left in &concluded.left_behind {
         printer.note(&format!("xestack: still on the server: {left}"));
     }
-    Ok(if !left_behind.is_empty() {
+    if let Some(path) = bundle_path {
+        write_bundle(path, outcome, &concluded.report, printer)?;
+    }
+    Ok(concluded)
+}
+
+/// Prints the report of one or several windows and gives the exit code.
+pub(super) fn finish(captures: &[Concluded], output: &ReportOutput, printer: &Printer) -> Result<Exit, Failure> {
+    let reports: Vec<Report> = captures.iter().map(|capture| capture.report.clone()).collect();
+    let Some(report) = analyze::combine::combine(&reports) else { return Ok(Exit::Interrupted) };
+    printer.report(&report, output)?;
+    Ok(if captures.iter().any(|capture| !capture.left_behind.is_empty()) {
         Exit::LeftBehind
-    } else if interrupted {
+    } else if captures.iter().any(|capture| capture.interrupted) {
         Exit::Interrupted
     } else {
         Exit::of_problems(&report.capture.problems)
@@ -55,7 +63,10 @@ pub(super) fn conclude(
 fn write_bundle(path: &Path, outcome: Outcome, report: &Report, printer: &Printer) -> Result<(), Failure> {
     let sessions = &outcome.evidence.sessions;
     let targets = outcome.targets.into_iter().map(|target| TargetMember {
-        session: sessions.iter().position(|session| session.name == target.session).unwrap_or(0),
+        session: sessions
+            .iter()
+            .position(|session| session.name == target.session && session.bucket == target.bucket)
+            .unwrap_or(0),
         symbolised: target.symbolised,
         bytes: target.text.into_bytes(),
     });

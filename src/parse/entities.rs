@@ -1,5 +1,6 @@
 //! Owns character data of XML: references, line ends and the characters that XML does not allow.
 
+use memchr::memchr;
 use std::borrow::Cow;
 
 /// The longest reference that is looked for, between `&` and `;`.
@@ -26,7 +27,9 @@ pub(super) fn decode(text: &str, replaced: &mut Replaced) -> String {
 pub(super) fn decode_into(text: &str, out: &mut String, replaced: &mut Replaced) {
     out.reserve(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
+    while let Some(at) = memchr(b'&', rest.as_bytes())
+        && let (Some(before), Some(after)) = (rest.get(..at), rest.get(at + 1..))
+    {
         clean_into(before, out, replaced);
         let (c, after) = reference(after).unwrap_or(('&', after));
         out.push(kept(c, replaced));

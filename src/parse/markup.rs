@@ -4,6 +4,7 @@
 //! always escape. A walk ends where the text ends; a tag or value that the end cuts is not reported.
 
 use super::entities::{self, Replaced};
+use memchr::{memchr, memmem};
 use quick_xml::{
     Reader,
     errors::{Error, SyntaxError},
@@ -149,11 +150,11 @@ impl<'t> Walk<'t> {
         let mut at = self.position();
         let mut run = at;
         let end = loop {
-            let open = at + self.text.get(at..)?.find('<')?;
+            let open = at + memchr(b'<', self.text.as_bytes().get(at..)?)?;
             let rest = self.text.get(open..)?;
             let (cdata, comment) = (rest.strip_prefix("<![CDATA["), rest.strip_prefix("<!--"));
             if let Some(inside) = cdata {
-                let (inside, _) = inside.split_once("]]>")?;
+                let inside = inside.get(..memmem::find(inside.as_bytes(), b"]]>")?)?;
                 self.decode_into(&mut outside, run, open);
                 // Text between CDATA sections keeps its place unless it is only layout.
                 if !outside.trim().is_empty() {

@@ -19,6 +19,7 @@ use super::{
     },
 };
 use crate::model::{CountedStack, Stack};
+use memchr::memchr_iter;
 use std::sync::Arc;
 
 /// How numbers without a mark are to be read in a text.
@@ -50,7 +51,7 @@ impl Notation {
     /// Looks at a whole text, a target document as well as a pasted stack.
     pub(super) fn of(text: &str) -> Self {
         Self {
-            hex_offsets: text.match_indices('+').any(|(at, _)| is_hex_offset(text, at)),
+            hex_offsets: memchr_iter(b'+', text.as_bytes()).any(|at| is_hex_offset(text, at)),
             hex_numbers: has_hex_number(text),
         }
     }
@@ -95,12 +96,19 @@ fn is_hex_offset(text: &str, at: usize) -> bool {
 }
 
 fn has_hex_number(text: &str) -> bool {
-    text.lines().any(|line| match line.trim_start().as_bytes() {
+    lines(text).any(|line| match line.trim_start().as_bytes() {
         [first, second, blank, ..] => {
             first.is_ascii_digit() && matches!(second, b'a'..=b'f' | b'A'..=b'F') && blank.is_ascii_whitespace()
         }
         _ => false,
     })
+}
+
+/// What stands between line feeds.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    let starts = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    [0].into_iter().chain(starts).zip(ends).map(|(start, end)| text.get(start..end).unwrap_or_default())
 }
 
 struct Building<'r> {
@@ -173,7 +181,7 @@ impl<'r> Building<'r> {
     }
 
     fn lines(&mut self, text: &str) {
-        for line in text.split('\n') {
+        for line in lines(text) {
             if !self.splits {
                 self.line(line);
                 continue;
@@ -219,11 +227,13 @@ impl<'r> Building<'r> {
 
     fn push(&mut self, drafts: impl IntoIterator<Item = impl Into<SharedDraft>>) {
         for draft in drafts.into_iter().map(Into::into) {
-            let number = draft.frame.number;
-            if self.splits && number == Some(0) && self.highest_number > Some(0) {
-                self.end_stack();
+            if self.splits {
+                let number = draft.frame.number;
+                if number == Some(0) && self.highest_number > Some(0) {
+                    self.end_stack();
+                }
+                self.highest_number = self.highest_number.max(number);
             }
-            self.highest_number = self.highest_number.max(number);
             self.drafts.push(draft);
         }
     }
@@ -249,11 +259,12 @@ fn is_all_frames(drafts: &[Draft]) -> bool {
 
 /// Decides what only the stack as a whole can tell.
 fn settled(drafts: Vec<SharedDraft>) -> Stack {
-    let certain = |draft: &SharedDraft| draft.certainty == Certainty::Certain;
-    let without_modules =
-        drafts.iter().any(|draft| certain(draft) && draft.frame.symbol.is_some() && draft.frame.module.is_none());
-    let any_certain =
-        drafts.iter().any(|draft| draft.certainty == Certainty::Certain || draft.certainty == Certainty::NameAndOffset);
+    let holds = |certainty| drafts.iter().any(|draft| draft.certainty == certainty);
+    let without_modules = holds(Certainty::NameAndOffset)
+        && drafts.iter().any(|draft| {
+            draft.certainty == Certainty::Certain && draft.frame.symbol.is_some() && draft.frame.module.is_none()
+        });
+    let any_certain = holds(Certainty::Certain) || holds(Certainty::NameAndOffset);
     let settle = |draft: SharedDraft| {
         let is_otherwise = match draft.certainty {
             Certainty::NameAndOffset => without_modules,

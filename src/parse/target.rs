@@ -10,6 +10,7 @@ use super::{
     stack::StackReader,
 };
 use crate::model::{Slot, Target, TargetRoot};
+use memchr::memmem;
 
 /// Sentences kept for a document; the rest is counted.
 const PROBLEMS_LISTED: usize = 50;
@@ -36,7 +37,7 @@ pub fn parse_targets(text: &str) -> Vec<Target> {
 pub(super) fn documents(text: &str) -> Documents<'_> {
     let mut found = Documents { targets: Vec::new(), outside: Vec::new() };
     let mut at = 0;
-    let last_comment = text.rfind("-->").unwrap_or(0);
+    let last_comment = if text.contains("<!--") { text.rfind("-->").unwrap_or(0) } else { 0 };
     while let Some(root) = next_root(text, at, last_comment) {
         let before = text.get(at..root.start).unwrap_or_default();
         let limit = root_after(text, root.name_end).map_or(text.len(), |next| next.start);
@@ -107,7 +108,7 @@ fn next_root(text: &str, from: usize, last_comment: usize) -> Option<Root> {
 fn root_after(text: &str, from: usize) -> Option<Root> {
     let mut from = from;
     loop {
-        let name_end = from + text.get(from..)?.find(SUFFIX)? + SUFFIX.len();
+        let name_end = from + memmem::find(text.as_bytes().get(from..)?, SUFFIX.as_bytes())? + SUFFIX.len();
         let before = text.get(..name_end)?;
         let after = text.get(name_end..)?;
         let named =

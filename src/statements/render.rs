@@ -40,6 +40,13 @@ pub struct Filters {
 }
 
 impl Filters {
+    /// The filters for people, without the sample.
+    pub fn in_words(self) -> Vec<String> {
+        let database = self.database_id.map(|id| format!("database {id}"));
+        let session = self.session_id.map(|id| format!("session {id}"));
+        database.into_iter().chain(session).collect()
+    }
+
     /// The integer tests first, the sample last: each event that reaches it is counted there.
     fn conditions(self) -> impl Iterator<Item = String> {
         let database = self.database_id.map(|id| format!("sqlserver.database_id = {id}"));

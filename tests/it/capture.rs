@@ -48,19 +48,19 @@ impl xestack::simulator::clock::Clock for JumpingClock {
     }
 }
 
-const WINDOW: Duration = Duration::from_secs(10);
+pub(crate) const WINDOW: Duration = Duration::from_secs(10);
 
 /// A simulated server, and all that a capture on it needs.
-struct Lab {
+pub(crate) struct Lab {
     simulator: Simulator,
     surroundings: Surroundings,
-    options: CaptureOptions,
+    pub(crate) options: CaptureOptions,
     version: ServerVersion,
     _state: tempfile::TempDir,
 }
 
 impl Lab {
-    async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
+    pub(crate) async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
         let clock = Arc::new(JumpingClock::default());
         let mut launch = LaunchOptions {
             version,
@@ -105,7 +105,7 @@ impl Lab {
         agent::capture(&self.surroundings, &self.options).await
     }
 
-    async fn report(&self) -> (Outcome, Report) {
+    pub(crate) async fn report(&self) -> (Outcome, Report) {
         let outcome = self.capture().await.unwrap();
         let tool = Tool { name: "xestack".into(), version: "test".into() };
         let report = analyze::analyze(&outcome.evidence, &Catalog::embedded().unwrap(), tool);
@@ -130,7 +130,7 @@ impl Lab {
         (names, on)
     }
 
-    async fn assert_as_before(&self, context: &str) {
+    pub(crate) async fn assert_as_before(&self, context: &str) {
         assert_eq!(self.left().await, (vec![], vec![]), "{context} on {}", self.version);
     }
 }

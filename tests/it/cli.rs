@@ -74,6 +74,9 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         ),
         (&["sql", "--scenario", "sos-yield", "--server-version", "azure-db"], "does not run on azure-db"),
         (&["simulate", "--workload", "nothing", "--listen", "127.0.0.1:0"], "lock-hash"),
+        (&["simulate", "--tls", "maybe"], "strict"),
+        (&["simulate", "--tls", "off", "--tls-cert-out", "c.pem", "--listen", "127.0.0.1:0"], "no certificate"),
+        (&["simulate", "--fault", "attention=later", "--listen", "127.0.0.1:0"], "apart"),
     ] {
         let ran = run(&mut xestack(arguments));
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}: {}", ran.err);

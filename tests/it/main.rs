@@ -12,6 +12,7 @@ mod capture;
 mod cli;
 mod connecting;
 mod demo;
+mod hostile;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;

@@ -17,16 +17,15 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
     let mut filters: Vec<String> = sessions.iter().flat_map(|session| session.filters.clone()).collect();
     filters.sort_unstable();
     filters.dedup();
-    let mut text = String::new();
+    let mut sentences = Vec::new();
     if let Some(one_in) = sampled {
-        text.push_str(&format!(
+        sentences.push(format!(
             "About one event in {one_in} was counted: shares hold, counts are those counted and are not scaled, and no rate of events is judged."
         ));
     }
     if !filters.is_empty() {
-        let space = if text.is_empty() { "" } else { " " };
-        text.push_str(&format!(
-            "{space}Only events of {} were counted: shares are of these, while the counters are the whole server's.",
+        sentences.push(format!(
+            "Only events of {} were counted: shares are of these, while the counters are the whole server's.",
             some_of(&filters)
         ));
     }
@@ -42,6 +41,6 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
         low: None,
         high: None,
         gates: Vec::new(),
-        text,
+        text: sentences.join(" "),
     })
 }

@@ -29,13 +29,13 @@ pub(super) fn finding(facts: &Facts<'_>) -> Finding {
         Conclusion::Open(_) => ("unknown", "No back-offs were counted that name a spinlock".to_owned()),
     };
     let cost = row.map_or_else(String::new, |row| format!(": {}", figures(row)));
-    let mut text = format!("{lead}{cost}.");
-    text.push_str(&bucket_remark(facts));
+    let mut sentences = vec![format!("{lead}{cost}."), bucket_remark(facts)];
     if let Some(rate) = facts.measures.batch_requests_per_second {
-        text.push_str(&format!(" Throughput beside it: {} batch requests a second.", figure(rate)));
+        sentences.push(format!("Throughput beside it: {} batch requests a second.", figure(rate)));
     }
     if row.is_some() && version(facts).is_some_and(|version| version >= ServerVersion::V2022) {
-        text.push_str(" Spinlocks changed in SQL Server 2022: compare these figures with no older version's.");
+        sentences
+            .push("Spinlocks changed in SQL Server 2022: compare these figures with no older version's.".to_owned());
     }
     Finding {
         name: "spinlock_contention".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn finding(facts: &Facts<'_>) -> Finding {
         low: share.map(|share| share.low),
         high: share.map(|share| share.high),
         gates: gates(facts),
-        text,
+        text: sentences.join(" "),
     }
 }
 
@@ -95,7 +95,7 @@ pub fn figures(row: &SpinlockRow) -> String {
 fn bucket_remark(facts: &Facts<'_>) -> String {
     let buckets = &facts.catalog.spinlock.buckets;
     let Some(rate) = rates::most_events_per_minute(facts) else {
-        return " How many events a minute one stack has is not judged: counts are not whole.".to_owned();
+        return "How many events a minute one stack has is not judged: counts are not whole.".to_owned();
     };
     let judged = if rate > buckets.problem_events_per_minute as f64 {
         "likely a problem"
@@ -104,7 +104,7 @@ fn bucket_remark(facts: &Facts<'_>) -> String {
     } else {
         "not notable"
     };
-    format!(" The most frequent stack had {} events a minute: {judged}.", figure(rate))
+    format!("The most frequent stack had {} events a minute: {judged}.", figure(rate))
 }
 
 fn version(facts: &Facts<'_>) -> Option<ServerVersion> {

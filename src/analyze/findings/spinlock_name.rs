@@ -19,17 +19,17 @@ pub(super) fn finding(facts: &Facts<'_>) -> Finding {
         Agreement::Partial => "unconfirmed",
     };
     let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
-    let mut text = format!(
+    let mut sentences = vec![format!(
         "Named by the events' type: {}; by most spins: {}; by most back-offs: {}; by the calling functions: {}.",
         named(&names.by_events),
         named(&names.by_spins),
         named(&names.by_backoffs),
         named(&names.by_callers)
-    );
+    )];
     if !names.template_numbers.is_empty() {
         let numbers: Vec<String> = names.template_numbers.iter().map(ToString::to_string).collect();
-        text.push_str(&format!(
-            " The frames show Spinlock<{},...>: that number is not the type's key on every build, and names nothing.",
+        sentences.push(format!(
+            "The frames show Spinlock<{},...>: that number is not the type's key on every build, and names nothing.",
             numbers.join(" and ")
         ));
     }
@@ -40,6 +40,6 @@ pub(super) fn finding(facts: &Facts<'_>) -> Finding {
         low: None,
         high: None,
         gates: Vec::new(),
-        text,
+        text: sentences.join(" "),
     }
 }

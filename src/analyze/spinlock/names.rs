@@ -56,7 +56,7 @@ impl Names {
             by_callers: wanted_by_callers(facts, stacks(facts)),
             template_numbers: stacks(facts)
                 .flat_map(|item| &item.frames)
-                .filter_map(spinlock_template_number)
+                .filter_map(|frame| spinlock_template_number(frame))
                 .collect(),
         }
     }

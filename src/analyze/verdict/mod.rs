@@ -71,7 +71,8 @@ pub enum Conclusion {
 
 /// The conclusion over the whole of the intervals.
 pub fn conclude(facts: &Facts<'_>) -> Conclusion {
-    let decides = |session: &&SessionEvidence| facts.scope.holds(Captured::of(&session.context));
+    // What is missing of another question does not touch this one.
+    let decides = |session: &&SessionEvidence| !Captured::of(&session.context).is_spinning();
     let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().filter(decides).any(sessions::is_missing);
     if facts.scope == Scope::Nothing {
         return Conclusion::Inconclusive(Undecided::NothingCaptured);

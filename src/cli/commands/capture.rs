@@ -2,15 +2,16 @@
 
 use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
-use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
+use crate::agent::{self, CaptureOptions, Outcome, Surroundings, TraceFlagOptions};
 use crate::catalog::sessions::{EMBEDDED, Sessions};
 use crate::cli::args::{CaptureArguments, FilterArguments};
-use crate::cli::conclude::conclude;
+use crate::cli::conclude::{conclude, finish};
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
 use crate::store::private_file;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The two lines that the opt-in to trace flags is told with.
@@ -53,15 +54,30 @@ pub(in crate::cli) async fn run(
         },
         ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state_dir.clone()))
     };
-    let outcome = Box::pin(agent::capture(&surroundings, &options)).await.map_err(|error| failed(error, printer))?;
-    let bundle = if let Some(path) = arguments.bundle {
-        path
-    } else {
-        let folder = state_dir.join("bundles");
-        private_file::ensure_private_dir(&folder).map_err(|error| Failure::new(Exit::Usage, error))?;
-        folder.join(format!("{}.zip", outcome.evidence.id))
-    };
-    conclude(outcome, Some(&bundle), &arguments.report, printer)
+    let mut captures = Vec::new();
+    for n in 1..=arguments.repeat {
+        if n > 1 {
+            printer.note(&format!("window {n} of {}", arguments.repeat));
+        }
+        let outcome =
+            Box::pin(agent::capture(&surroundings, &options)).await.map_err(|error| failed(error, printer))?;
+        let bundle = match &arguments.bundle {
+            Some(path) => path.clone(),
+            None => bundle_path(&state_dir, &outcome)?,
+        };
+        captures.push(conclude(outcome, Some(&bundle), printer)?);
+        if interrupt.is_signalled() {
+            break;
+        }
+    }
+    finish(&captures, &arguments.report, printer)
+}
+
+/// Where a capture's bundle goes when nobody says where.
+fn bundle_path(state_dir: &Path, outcome: &Outcome) -> Result<PathBuf, Failure> {
+    let folder = state_dir.join("bundles");
+    private_file::ensure_private_dir(&folder).map_err(|error| Failure::new(Exit::Usage, error))?;
+    Ok(folder.join(format!("{}.zip", outcome.evidence.id)))
 }
 
 /// The options with what the filter arguments say.

@@ -6,7 +6,7 @@ use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
 use crate::cli::commands::capture::{embedded_sessions, failed, filtered};
-use crate::cli::conclude::conclude;
+use crate::cli::conclude::{conclude, finish};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
@@ -65,7 +65,8 @@ pub(in crate::cli) async fn run(
     // Asked over a connection of its own, of the server and not of the run.
     let afterwards = afterwards(&connect, &sessions, arguments.server_version).await;
     let exit = match result {
-        Ok(outcome) => conclude(outcome, arguments.bundle.as_deref(), &arguments.report, printer),
+        Ok(outcome) => conclude(outcome, arguments.bundle.as_deref(), printer)
+            .and_then(|capture| finish(&[capture], &arguments.report, printer)),
         Err(error) => Err(failed(error, printer)),
     };
     match afterwards {

@@ -2,7 +2,7 @@
 
 use super::{Certainty, Draft};
 use crate::model::Frame;
-use std::{borrow::Borrow, collections::HashSet, hash, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// A frame and the two ways in which it may be meant.
 #[derive(Debug, Clone)]
@@ -20,49 +20,57 @@ impl From<Draft> for SharedDraft {
     }
 }
 
-/// Frames that were read alone from their text, by that text.
+/// Frames that were read alone from their text.
 #[derive(Debug, Default)]
 pub(in crate::parse) struct SharedFrames {
-    known: HashSet<ByText>,
+    /// In the order of first reading, which is that of the paths that calls take.
+    known: Vec<Known>,
+    /// Their texts one behind the other: comparing is what costs, and neighbours are compared together.
+    texts: String,
+    by_text: HashMap<Box<str>, usize>,
+    /// The one that was met last.
+    last: usize,
+}
+
+#[derive(Debug)]
+struct Known {
+    text: Range<usize>,
+    draft: SharedDraft,
+    /// Which came after it last time: callers repeat, so it is looked at before the table, far away in memory, is.
+    next: usize,
 }
 
 impl SharedFrames {
     /// The frame that is all of a text, if it was read before.
-    pub(in crate::parse) fn known(&self, text: &str) -> Option<SharedDraft> {
-        self.known.get(text).map(|ByText(draft)| draft.clone())
+    pub(in crate::parse) fn known(&mut self, text: &str) -> Option<SharedDraft> {
+        let expected = self.known.get(self.last).map_or(0, |last| last.next);
+        let at = match self.known.get(expected) {
+            Some(known) if self.texts.get(known.text.clone()) == Some(text) => expected,
+            _ => *self.by_text.get(text)?,
+        };
+        self.follow(at);
+        self.known.get(at).map(|known| known.draft.clone())
     }
 
     /// Makes frames that were read from a text ones to share; keeps one that is all of the text.
     pub(in crate::parse) fn keep(&mut self, text: &str, drafts: Vec<Draft>) -> Vec<SharedDraft> {
         let drafts: Vec<SharedDraft> = drafts.into_iter().map(SharedDraft::from).collect();
-        if let [draft] = drafts.as_slice()
-            && draft.frame.text == text
-        {
-            self.known.insert(ByText(draft.clone()));
+        if let [draft] = drafts.as_slice() {
+            let (at, start) = (self.known.len(), self.texts.len());
+            self.texts.push_str(text);
+            self.known.push(Known { text: start..self.texts.len(), draft: draft.clone(), next: at + 1 });
+            self.by_text.insert(text.into(), at);
+            self.follow(at);
         }
         drafts
     }
-}
 
-#[derive(Debug)]
-struct ByText(SharedDraft);
-
-impl Borrow<str> for ByText {
-    fn borrow(&self) -> &str {
-        &self.0.frame.text
-    }
-}
-
-impl PartialEq for ByText {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.frame.text == other.0.frame.text
-    }
-}
-
-impl Eq for ByText {}
-
-impl hash::Hash for ByText {
-    fn hash<H: hash::Hasher>(&self, state: &mut H) {
-        self.0.frame.text.hash(state);
+    fn follow(&mut self, at: usize) {
+        if let Some(last) = self.known.get_mut(self.last)
+            && last.next != at
+        {
+            last.next = at;
+        }
+        self.last = at;
     }
 }

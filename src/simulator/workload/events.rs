@@ -111,6 +111,8 @@ pub fn add_backoffs(
     let bottom = stacks::batch_bottom(version);
     let types = maps::map(version, "spinlock_types");
     for row in &recipe.spins {
+        // A version that does not have the spinlock counts nothing of it.
+        let Some(key) = types.as_ref().and_then(|map| map.key(row.spinlock)) else { continue };
         let events = row.backoffs / recipe.backoffs_per_event;
         if events == 0 {
             continue;
@@ -119,7 +121,6 @@ pub fn add_backoffs(
             Some((spinlock, paths)) if *spinlock == row.spinlock => paths.clone(),
             _ => paths::backoffs::to_spinlock(version, row.spinlock),
         };
-        let key = types.as_ref().and_then(|map| map.key(row.spinlock)).unwrap_or_default();
         let weights = seeded_weights(paths.iter().map(|path| path.weight), random);
         for (path, count) in paths.iter().zip(split(events, &weights)) {
             let stack = stacks.add(path.frames().chain(bottom.iter().copied()));

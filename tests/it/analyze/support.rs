@@ -407,7 +407,7 @@ pub(crate) fn type_session(counts: &[(u64, u64)]) -> SessionEvidence {
     let mut session = session(backoffs(), counts.iter().map(|(_, count)| (*count, Stack::default())).collect());
     for (slot, (key, _)) in session.target.iter_mut().flat_map(|target| &mut target.slots).zip(counts) {
         slot.value = key.to_string();
-        slot.stack = Stack { frames: vec![Frame::unparsed(key.to_string())] };
+        slot.stack = Stack { frames: vec![Frame::unparsed(key.to_string()).into()] };
     }
     SessionEvidence { name: "types".to_owned(), bucket: Some("type".to_owned()), elapsed_ms: Some(3_000), ..session }
 }
@@ -468,4 +468,13 @@ pub(crate) fn spinlock_case(
         map_names: names.iter().map(|(key, name)| (*key, (*name).to_owned())).collect(),
         ..evidence
     }
+}
+
+/// The same evidence with other spins of LOCK_HASH, and no other spinlock.
+pub(crate) fn with_spins(mut evidence: Evidence, spins: i64) -> Evidence {
+    for (snapshot, factor) in [(&mut evidence.before, 1), (&mut evidence.after, 2)] {
+        let row = ("LOCK_HASH", [6_191_134, spins, 686, 1_601_383].map(|figure| figure * factor), 1.0);
+        snapshot.as_mut().unwrap().tables.insert("dm_os_spinlock_stats".to_owned(), spinlock_table(&[row]));
+    }
+    evidence
 }
