@@ -228,15 +228,22 @@ pub fn set_flags(state: &mut TraceFlags, session: &SessionContext, flags: &[u32]
     state.set(session.spid, global, flags, on);
 }
 
-/// TRACESTATUS: a row for each flag asked for; without flags one for each that is on, and no rowset when none is.
-pub fn trace_status(state: &TraceFlags, session: &SessionContext, flags: &[u32], global: bool) -> Option<Output> {
+/// TRACESTATUS: a row for each flag asked for; without flags one for each that is on, and no rowset when none is, unless
+/// there is always one. Assumed: which of the two.
+pub fn trace_status(
+    state: &TraceFlags,
+    session: &SessionContext,
+    flags: &[u32],
+    global: bool,
+    always_rowset: bool,
+) -> Option<Output> {
     let asked: Vec<u32> = if flags.is_empty() {
         let own = state.sessions.get(&session.spid).filter(|_| !global);
         state.global.union(own.unwrap_or(&BTreeSet::new())).copied().collect()
     } else {
         flags.to_vec()
     };
-    if asked.is_empty() {
+    if asked.is_empty() && !always_rowset {
         return None;
     }
     let columns = ["TraceFlag", "Status", "Global", "Session"].map(|name| Column::new(name, SqlType::SmallInt));

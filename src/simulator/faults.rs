@@ -1,6 +1,8 @@
 //! Owns the fault switches: how the simulated server is made to behave in a documented or suspected other way.
 
+use crate::simulator::events::xml::TextForm;
 use crate::simulator::output::Message;
+use crate::simulator::versions::RawStackForm;
 use crate::simulator::views;
 use crate::simulator::wire::attention::AttentionReply;
 use std::str::FromStr;
@@ -24,6 +26,22 @@ pub enum FaultKind {
     SymboliseAt(SymboliseAt),
     /// `symbols=missing`: no PDBs, so the nearest exports are shown.
     SymbolsMissing,
+    /// `raw-stack=address|module-offset`: the unsymbolised form, whatever the version's.
+    RawStack(RawStackForm),
+    /// `stack-depth=N`: frames of a call stack, whatever the version's.
+    StackDepth(usize),
+    /// `frame-addresses=shown`: the elements of callstack_rva carry addresses.
+    FrameAddressesShown,
+    /// `text-values=cdata|escaped`: how text stands in target documents, whatever the version's way.
+    TextValues(TextForm),
+    /// `target-name=given`: a target made under an old name keeps it in the catalogue.
+    TargetNameGiven,
+    /// `refusal=15151`: ALTER and DROP without the right for it say so with 15151 and not with 15247.
+    RefusalHides,
+    /// `no-event-loss=allowed`: NO_EVENT_LOSS takes events that may not block.
+    NoEventLossAllowed,
+    /// `trace-status=rowset`: TRACESTATUS answers without rows when no flag is on, and not without a rowset.
+    TraceStatusRowset,
     /// `drop-last-event=refused`: the only event of a running session cannot be dropped.
     DropLastEventRefused,
     /// `deny=PERMISSION`: the permission, and what it covers, is denied to every login; `deny=sysadmin` takes the role.
@@ -98,10 +116,21 @@ pub enum FaultError {
     },
 }
 
+/// Frames that `stack-depth` may ask for: twice the most that is documented of any version.
+const DEEPEST: usize = 64;
+
 /// Names and what each takes.
-const FAULTS: [(&str, &str); 9] = [
+const FAULTS: [(&str, &str); 17] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
+    ("raw-stack", "address or module-offset"),
+    ("stack-depth", "a number of frames from 1 to 64"),
+    ("frame-addresses", "shown"),
+    ("text-values", "cdata or escaped"),
+    ("target-name", "given"),
+    ("refusal", "15151"),
+    ("no-event-loss", "allowed"),
+    ("trace-status", "rowset"),
     ("drop-last-event", "refused"),
     ("deny", "the name of a server permission, or sysadmin"),
     ("dropped-events", "a number"),
@@ -116,6 +145,11 @@ const STATEMENTS: [&str; 10] =
     ["create", "start", "stop", "alter-add", "alter-drop", "drop", "traceon", "traceoff", "tracestatus", "sqlperf"];
 
 impl Fault {
+    /// All names and what each takes.
+    pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+        FAULTS.into_iter()
+    }
+
     /// All names, separated by commas.
     pub fn names() -> String {
         FAULTS.map(|(name, _)| name).join(", ")
@@ -129,6 +163,18 @@ impl FaultKind {
             ("symbolise-at", "global-read") => Some(Self::SymboliseAt(SymboliseAt::GlobalRead)),
             ("symbolise-at", "dispatch") => Some(Self::SymboliseAt(SymboliseAt::Dispatch)),
             ("symbols", "missing") => Some(Self::SymbolsMissing),
+            ("raw-stack", "address") => Some(Self::RawStack(RawStackForm::Address)),
+            ("raw-stack", "module-offset") => Some(Self::RawStack(RawStackForm::ModuleOffset)),
+            ("stack-depth", number) => {
+                number.parse().ok().filter(|depth| (1..=DEEPEST).contains(depth)).map(Self::StackDepth)
+            }
+            ("frame-addresses", "shown") => Some(Self::FrameAddressesShown),
+            ("text-values", "cdata") => Some(Self::TextValues(TextForm::CharacterData)),
+            ("text-values", "escaped") => Some(Self::TextValues(TextForm::Escaped)),
+            ("target-name", "given") => Some(Self::TargetNameGiven),
+            ("refusal", "15151") => Some(Self::RefusalHides),
+            ("no-event-loss", "allowed") => Some(Self::NoEventLossAllowed),
+            ("trace-status", "rowset") => Some(Self::TraceStatusRowset),
             ("drop-last-event", "refused") => Some(Self::DropLastEventRefused),
             ("deny", permission) if !permission.is_empty() => Some(Self::Deny(permission.to_uppercase())),
             ("dropped-events", number) => number.parse().ok().map(Self::DroppedEvents),
@@ -195,6 +241,22 @@ pub struct Switches {
     pub symbolise_at: SymboliseAt,
     /// Whether nearest exports are shown instead of symbols.
     pub symbols_missing: bool,
+    /// Unsymbolised form of call stacks; `None`: the version's.
+    pub raw_stack: Option<RawStackForm>,
+    /// Frames of call stacks; `None`: the version's.
+    pub stack_depth: Option<usize>,
+    /// Whether callstack_rva carries addresses.
+    pub frame_addresses_shown: bool,
+    /// How text stands in target documents; `None`: the version's way.
+    pub text_values: Option<TextForm>,
+    /// Whether a target keeps the old name it was made under.
+    pub target_name_given: bool,
+    /// Whether ALTER and DROP without the right for it act as if the session did not exist.
+    pub refusal_hides: bool,
+    /// Whether NO_EVENT_LOSS takes events that may not block.
+    pub no_event_loss_allowed: bool,
+    /// Whether TRACESTATUS answers an empty rowset when no flag is on.
+    pub trace_status_rowset: bool,
     /// Whether the only event of a running session cannot be dropped.
     pub drop_last_event_refused: bool,
     /// Permissions denied to every login, in upper case; SYSADMIN is the role.
@@ -219,6 +281,14 @@ impl Switches {
             match &fault.kind {
                 FaultKind::SymboliseAt(at) => switches.symbolise_at = *at,
                 FaultKind::SymbolsMissing => switches.symbols_missing = true,
+                FaultKind::RawStack(form) => switches.raw_stack = Some(*form),
+                FaultKind::StackDepth(depth) => switches.stack_depth = Some(*depth),
+                FaultKind::FrameAddressesShown => switches.frame_addresses_shown = true,
+                FaultKind::TextValues(form) => switches.text_values = Some(*form),
+                FaultKind::TargetNameGiven => switches.target_name_given = true,
+                FaultKind::RefusalHides => switches.refusal_hides = true,
+                FaultKind::NoEventLossAllowed => switches.no_event_loss_allowed = true,
+                FaultKind::TraceStatusRowset => switches.trace_status_rowset = true,
                 FaultKind::DropLastEventRefused => switches.drop_last_event_refused = true,
                 FaultKind::Deny(permission) => switches.denied.push(permission.clone()),
                 FaultKind::DroppedEvents(count) => switches.dropped_events = *count,
@@ -261,9 +331,11 @@ mod tests {
     #[test]
     fn what_is_no_fault_says_why() {
         let unknown = "sybols=missing".parse::<Fault>().unwrap_err();
-        assert!(unknown.to_string().contains("symbolise-at, symbols, drop-last-event, deny"), "{unknown}");
+        assert!(unknown.to_string().contains("symbolise-at, symbols, raw-stack, stack-depth"), "{unknown}");
         for (text, wanted) in [
             ("symbols=present", "takes missing"),
+            ("stack-depth=65", "takes a number of frames from 1 to 64"),
+            ("refusal=15247", "takes 15151"),
             ("dropped-events=-1", "takes a number"),
             ("symbols=missing#0", "not an instance number"),
             ("symbols=missing@SELECT", "takes no `@select`"),

@@ -2,6 +2,7 @@
 
 use crate::simulator::versions::{Anchor, VersionData};
 use crate::simulator::workload::{spinlocks, wait_types};
+use std::collections::BTreeSet;
 
 /// A map of the package it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,14 +49,18 @@ impl Map {
     }
 }
 
-/// Keys run up by one from anchor to anchor. An anchor is known by the wait type's own name, which `texts` may replace.
+/// Keys run up by one from anchor to anchor and pass over those that are taken. An anchor is known by the wait type's
+/// own name, which `texts` may replace.
 fn keyed(texts: impl Iterator<Item = &'static str>, anchors: &[Anchor]) -> Vec<(u32, &'static str)> {
+    let mut taken: BTreeSet<u32> = anchors.iter().map(|(_, key)| *key).collect();
     let mut next = 0;
     texts
         .map(|text| {
-            next = anchors.iter().find(|(name, _)| *name == text).map_or(next, |(_, key)| *key);
-            next += 1;
-            (next - 1, text)
+            let anchored = anchors.iter().find(|(name, _)| *name == text).map(|(_, key)| *key);
+            let key = anchored.unwrap_or_else(|| (next..=u32::MAX).find(|key| !taken.contains(key)).unwrap_or(next));
+            taken.insert(key);
+            next = key + 1;
+            (key, text)
         })
         .collect()
 }
@@ -77,20 +82,51 @@ mod tests {
 
     #[test]
     fn keys_are_unique_in_every_map_and_differ_between_versions() {
-        let versions = [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022];
-        let mut yields = BTreeSet::new();
-        for version in versions {
-            for map in maps(data(version)) {
+        let mut keys_of = [BTreeSet::new(), BTreeSet::new()];
+        for version in VersionData::all() {
+            for map in maps(version) {
                 let keys: BTreeSet<_> = map.values.iter().map(|(key, _)| key).collect();
-                assert_eq!(keys.len(), map.values.len(), "{version} {}", map.name);
+                assert_eq!(keys.len(), map.values.len(), "{} {}", version.product, map.name);
             }
-            yields.insert(map(data(version), "wait_types").unwrap().key("SOS_SCHEDULER_YIELD"));
+            let texts = [("wait_types", "SOS_SCHEDULER_YIELD"), ("spinlock_types", "LOCK_HASH")];
+            for (keys, (name, text)) in keys_of.iter_mut().zip(texts) {
+                keys.insert(map(version, name).unwrap().key(text).unwrap());
+            }
         }
-        assert_eq!(yields.len(), versions.len());
+        // 2012 and 2014, and 2016 and 2017, have the same published key for yields.
+        assert_eq!(keys_of.map(|keys| keys.len()), [6, 8]);
     }
 
     #[test]
-    fn published_keys_of_2017_hold() {
+    fn published_keys_hold() {
+        for (version, name, text, key) in [
+            (ServerVersion::V2008R2, "wait_types", "LCK_M_IX", 8),
+            (ServerVersion::V2008R2, "wait_types", "SOS_SCHEDULER_YIELD", 120),
+            (ServerVersion::V2008R2, "wait_types", "SOS_WORKER", 113),
+            (ServerVersion::V2008R2, "wait_types", "FCB_REPLICA_WRITE", 175),
+            (ServerVersion::V2008R2, "wait_types", "WRITELOG", 178),
+            (ServerVersion::V2008R2, "wait_types", "CXPACKET", 187),
+            (ServerVersion::V2008R2, "wait_types", "PREEMPTIVE_OS_WRITEFILE", 465),
+            (ServerVersion::V2008R2, "spinlock_types", "MUTEX", 8),
+            (ServerVersion::V2008R2, "spinlock_types", "LOCK_HASH", 61),
+            (ServerVersion::V2008R2, "spinlock_types", "SOS_CACHESTORE", 144),
+            (ServerVersion::V2008R2, "latch_class", "METADATA_CLONE_ACCESS_TICKET", 145),
+            (ServerVersion::V2012, "wait_types", "SOS_SCHEDULER_YIELD", 124),
+            (ServerVersion::V2012, "wait_types", "FCB_REPLICA_WRITE", 179),
+            (ServerVersion::V2012, "wait_types", "PREEMPTIVE_OS_WRITEFILE", 513),
+            (ServerVersion::V2014, "wait_types", "SOS_SCHEDULER_YIELD", 124),
+            (ServerVersion::V2014, "wait_types", "PREEMPTIVE_OS_FILEOPS", 506),
+            (ServerVersion::V2014, "wait_types", "PREEMPTIVE_OS_WRITEFILE", 529),
+            (ServerVersion::V2014, "wait_types", "PREEMPTIVE_XE_TARGETFINALIZE", 607),
+            (ServerVersion::V2014, "latch_class", "METADATA_CLONE_ACCESS_TICKET", 142),
+            (ServerVersion::V2016, "wait_types", "SOS_SCHEDULER_YIELD", 123),
+            (ServerVersion::V2016, "spinlock_types", "LOCK_HASH", 151),
+            (ServerVersion::V2019, "spinlock_types", "LOCK_HASH", 156),
+            (ServerVersion::V2022, "spinlock_types", "LOCK_HASH", 187),
+            (ServerVersion::V2025, "wait_types", "WAITFOR", 308),
+        ] {
+            assert_eq!(map(data(version), name).unwrap().key(text), Some(key), "{version} {text}");
+        }
         let waits = map(data(ServerVersion::V2017), "wait_types").unwrap();
         for (text, key) in
             [("LCK_M_IX", 8), ("LATCH_EX", 36), ("PAGELATCH_SH", 50), ("NETWORK_IO", 99), ("SOS_SCHEDULER_YIELD", 123)]

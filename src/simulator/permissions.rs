@@ -1,7 +1,8 @@
 //! Owns logins and what each may do.
 
+use crate::model::ServerVersion;
 use crate::simulator::faults::Switches;
-use crate::simulator::versions::VersionData;
+use crate::simulator::versions::{VersionData, VersionRange};
 
 /// A login of the simulated server.
 #[derive(Debug, Clone)]
@@ -16,30 +17,37 @@ pub struct Account {
     pub permissions: Vec<String>,
 }
 
-/// Name, whether only versions with fine permissions know it, the permissions that cover it (beside CONTROL SERVER).
-const PERMISSIONS: [(&str, bool, &[&str]); 22] = [
-    ("ADMINISTER BULK OPERATIONS", false, &[]),
-    ("ALTER ANY EVENT SESSION", false, &[]),
-    ("ALTER ANY EVENT SESSION ADD EVENT", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY EVENT SESSION ADD TARGET", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY EVENT SESSION DISABLE", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY EVENT SESSION DROP EVENT", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY EVENT SESSION DROP TARGET", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY EVENT SESSION ENABLE", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY EVENT SESSION OPTION", true, &["ALTER ANY EVENT SESSION"]),
-    ("ALTER ANY LOGIN", false, &[]),
-    ("ALTER SERVER STATE", false, &[]),
-    ("ALTER SETTINGS", false, &[]),
-    ("ALTER TRACE", false, &[]),
-    ("CONNECT SQL", false, &[]),
-    ("CONTROL SERVER", false, &[]),
-    ("CREATE ANY EVENT SESSION", true, &["ALTER ANY EVENT SESSION"]),
-    ("DROP ANY EVENT SESSION", true, &["ALTER ANY EVENT SESSION"]),
-    ("VIEW ANY DATABASE", false, &[]),
-    ("VIEW ANY DEFINITION", false, &[]),
-    ("VIEW SERVER PERFORMANCE STATE", true, &["VIEW SERVER STATE", "ALTER SERVER STATE"]),
-    ("VIEW SERVER SECURITY STATE", true, &["VIEW SERVER STATE", "ALTER SERVER STATE"]),
-    ("VIEW SERVER STATE", false, &["ALTER SERVER STATE"]),
+/// Every version.
+const ALL: VersionRange = VersionRange::ALL;
+/// Permissions on event sessions are documented from 2012 on; on 2008 R2 CONTROL SERVER is what counts (assumed).
+const EVENT_SESSIONS: VersionRange = VersionRange::since(ServerVersion::V2012);
+/// The finer permissions of 2022 (documented).
+const FINE: VersionRange = VersionRange::since(ServerVersion::V2022);
+
+/// Name, versions that know it, the permissions that cover it (beside CONTROL SERVER).
+const PERMISSIONS: [(&str, VersionRange, &[&str]); 22] = [
+    ("ADMINISTER BULK OPERATIONS", ALL, &[]),
+    ("ALTER ANY EVENT SESSION", EVENT_SESSIONS, &[]),
+    ("ALTER ANY EVENT SESSION ADD EVENT", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY EVENT SESSION ADD TARGET", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY EVENT SESSION DISABLE", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY EVENT SESSION DROP EVENT", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY EVENT SESSION DROP TARGET", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY EVENT SESSION ENABLE", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY EVENT SESSION OPTION", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("ALTER ANY LOGIN", ALL, &[]),
+    ("ALTER SERVER STATE", ALL, &[]),
+    ("ALTER SETTINGS", ALL, &[]),
+    ("ALTER TRACE", ALL, &[]),
+    ("CONNECT SQL", ALL, &[]),
+    ("CONTROL SERVER", ALL, &[]),
+    ("CREATE ANY EVENT SESSION", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("DROP ANY EVENT SESSION", FINE, &["ALTER ANY EVENT SESSION"]),
+    ("VIEW ANY DATABASE", ALL, &[]),
+    ("VIEW ANY DEFINITION", ALL, &[]),
+    ("VIEW SERVER PERFORMANCE STATE", FINE, &["VIEW SERVER STATE", "ALTER SERVER STATE"]),
+    ("VIEW SERVER SECURITY STATE", FINE, &["VIEW SERVER STATE", "ALTER SERVER STATE"]),
+    ("VIEW SERVER STATE", ALL, &["ALTER SERVER STATE"]),
 ];
 
 /// Every login has these.
@@ -83,10 +91,9 @@ impl Rights<'_> {
     /// with it (the fault's rule; the product does not deny to sysadmin at all).
     pub fn has(&self, permission: &str) -> Option<bool> {
         let wanted = permission.trim().to_uppercase();
-        let (name, fine, covering) = PERMISSIONS.into_iter().find(|(name, ..)| *name == wanted)?;
-        if fine && !self.version.fine_permissions {
-            return None;
-        }
+        let (name, _, covering) = PERMISSIONS
+            .into_iter()
+            .find(|(name, versions, _)| *name == wanted && versions.contains(self.version.version))?;
         let Some(account) = self.account else { return Some(false) };
         let mut ways = [name, "CONTROL SERVER"].into_iter().chain(covering.iter().copied());
         if ways.clone().any(|way| self.is_denied(way)) {
@@ -96,9 +103,11 @@ impl Rights<'_> {
         Some(account.sysadmin || PUBLIC.contains(&name) || ways.any(granted))
     }
 
-    /// Whether it has a permission, which on older versions is the coarser one.
-    pub fn has_or_coarser(&self, fine: &str, coarse: &str) -> bool {
-        self.has(fine).or_else(|| self.has(coarse)).unwrap_or(false)
+    /// Whether it may do to event sessions what this permission of 2022 is for: before 2022 ALTER ANY EVENT SESSION
+    /// is, before 2012 CONTROL SERVER.
+    pub fn may_on_event_sessions(&self, fine: &str) -> bool {
+        let ways = [fine, "ALTER ANY EVENT SESSION", "CONTROL SERVER"];
+        ways.into_iter().find_map(|way| self.has(way)).unwrap_or(false)
     }
 
     /// Member of a fixed server role; `None` for another name.
@@ -109,7 +118,7 @@ impl Rights<'_> {
 
     /// The permission that shows server state in this version.
     pub fn state_permission(&self) -> &'static str {
-        if self.version.fine_permissions { "VIEW SERVER PERFORMANCE STATE" } else { "VIEW SERVER STATE" }
+        if self.version.has_fine_permissions() { "VIEW SERVER PERFORMANCE STATE" } else { "VIEW SERVER STATE" }
     }
 }
 
@@ -140,6 +149,13 @@ mod tests {
         let old = VersionData::of(ServerVersion::V2019).unwrap();
         let rights = Rights { account: Some(&account), switches: &open, version: old };
         assert_eq!(rights.has("VIEW SERVER PERFORMANCE STATE"), None);
-        assert!(rights.has_or_coarser("VIEW SERVER PERFORMANCE STATE", "VIEW SERVER STATE"));
+        assert!(!rights.may_on_event_sessions("CREATE ANY EVENT SESSION"));
+        let before = VersionData::of(ServerVersion::V2008R2).unwrap();
+        let rights = Rights { account: Some(&account), switches: &open, version: before };
+        assert_eq!(rights.has("ALTER ANY EVENT SESSION"), None);
+        assert!(!rights.may_on_event_sessions("CREATE ANY EVENT SESSION"));
+        let control = Account { permissions: vec!["CONTROL SERVER".into()], ..account.clone() };
+        let rights = Rights { account: Some(&control), switches: &open, version: before };
+        assert!(rights.may_on_event_sessions("CREATE ANY EVENT SESSION"));
     }
 }

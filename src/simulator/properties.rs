@@ -1,5 +1,6 @@
 //! Owns SERVERPROPERTY and `@@VERSION`.
 
+use crate::model::ServerVersion;
 use crate::simulator::instance::Instance;
 use crate::simulator::value::{Datum, SqlType};
 use crate::simulator::versions::VersionData;
@@ -13,14 +14,18 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
         Datum::Variant(SqlType::NVarChar(Some(length)), Box::new(Datum::Text(value.to_owned())))
     };
     let number = |value: i64| Datum::Variant(SqlType::Int, Box::new(Datum::Int(value)));
-    match name.trim().to_lowercase().as_str() {
+    let name = name.trim().to_lowercase();
+    if !is_known(version, &name) {
+        return Datum::Null;
+    }
+    match name.as_str() {
         "productversion" => text(&version.product_version()),
         "productmajorversion" => text(&major.to_string()),
         "productminorversion" => text(&minor.to_string()),
         "productbuild" => text(&build.to_string()),
-        "productlevel" => text("RTM"),
-        "productupdatelevel" => text(version.update_level),
-        "productupdatetype" => text("CU"),
+        "productlevel" => text(version.level),
+        "productupdatelevel" => version.update_level.map_or(Datum::Null, text),
+        "productupdatetype" => version.update_level.map_or(Datum::Null, |_| text("CU")),
         "edition" => text("Developer Edition (64-bit)"),
         "editionid" => Datum::Variant(SqlType::BigInt, Box::new(Datum::Int(-2_117_995_310))),
         "engineedition" => number(3),
@@ -42,17 +47,36 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
     }
 }
 
+/// Whether a version knows a property that not every version has (SERVERPROPERTY documentation).
+fn is_known(version: &VersionData, property: &str) -> bool {
+    match property {
+        "productmajorversion"
+        | "productminorversion"
+        | "productbuild"
+        | "productupdatelevel"
+        | "productupdatetype"
+        | "instancedefaultdatapath"
+        | "instancedefaultlogpath" => version.knows_product_parts,
+        "ishadrenabled" => version.version >= ServerVersion::V2012,
+        "isxtpsupported" => version.version >= ServerVersion::V2014,
+        "isadvancedanalyticsinstalled" => version.version >= ServerVersion::V2016,
+        _ => true,
+    }
+}
+
 /// The default data folder.
 pub fn data_path(version: &VersionData) -> String {
-    format!(r"C:\Program Files\Microsoft SQL Server\MSSQL{}.MSSQLSERVER\MSSQL\DATA\", version.path_number)
+    format!(r"C:\Program Files\Microsoft SQL Server\{}.MSSQLSERVER\MSSQL\DATA\", version.folder)
 }
 
 /// `@@VERSION`; says that it is simulated.
 pub fn version_text(version: &VersionData) -> String {
+    let update = version.update_level.map(|update| format!("-{update}")).unwrap_or_default();
     format!(
-        "Microsoft SQL Server {} (RTM-{}) - {} (X64) \n\tDeveloper Edition (64-bit) on Windows Server 2019 Standard 10.0 <X64> (Build 17763: ) (simulated by xestack)\n",
-        version.year,
-        version.update_level,
+        "Microsoft SQL Server {} ({}{update}) - {} (X64) \n\tDeveloper Edition (64-bit) on {} (simulated by xestack)\n",
+        version.product,
+        version.level,
         version.product_version(),
+        version.windows.text,
     )
 }

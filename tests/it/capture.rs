@@ -191,6 +191,36 @@ async fn the_published_case_is_reproduced_whatever_the_version_seed_and_length()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_version_gives_the_verdict_its_call_stacks_allow() {
+    let all = [
+        ServerVersion::V2008R2,
+        ServerVersion::V2012,
+        ServerVersion::V2014,
+        ServerVersion::V2016,
+        ServerVersion::V2017,
+        ServerVersion::V2019,
+        ServerVersion::V2022,
+        ServerVersion::V2025,
+    ];
+    for version in all {
+        let names_pdbs = version >= ServerVersion::V2022;
+        for (enable, force, wanted) in
+            [(true, names_pdbs, VerdictKind::CpuBoundYields), (false, false, VerdictKind::Inconclusive)]
+        {
+            let mut lab = Lab::new(version, NOTHING).await;
+            lab.options.trace_flags = TraceFlagOptions { enable, force, ..TraceFlagOptions::default() };
+            let (outcome, report) = lab.report().await;
+            let context = format!("{version}, flags {enable}: {:?} {:?}", report.verdict, report.capture.problems);
+            assert_eq!(report.verdict.kind, wanted, "{context}");
+            assert_eq!(report.stacks.unresolved_events == 0, enable, "{context}");
+            assert_eq!(report.stacks.total_events, 20_647, "{context}");
+            assert!(outcome.left_behind.is_empty(), "{context}");
+            assert_eq!(lab.left().await, (vec![], vec![]), "{context}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_names_the_answer_is_inconclusive_and_says_what_decides() {
     for (version, flags, hint) in
         [(ServerVersion::V2022, false, "PDB"), (ServerVersion::V2017, false, "--enable-trace-flags")]
@@ -293,6 +323,24 @@ async fn a_missing_right_is_refused_before_anything_is_changed() {
             "{sent:?}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn before_2012_control_server_is_the_right_that_counts() {
+    let faults = |faults: &'static [&'static str]| {
+        move |launch: &mut LaunchOptions| launch.faults.extend(faults.iter().map(|fault| (*fault).to_owned()))
+    };
+    let mut lab = Lab::new(ServerVersion::V2008R2, faults(&["deny=sysadmin"])).await;
+    lab.options.trace_flags.enable = false;
+    lab.capture().await.unwrap();
+    lab.assert_as_before("not a sysadmin").await;
+    let mut lab = Lab::new(ServerVersion::V2008R2, faults(&["deny=sysadmin", "deny=CONTROL SERVER"])).await;
+    lab.options.trace_flags.enable = false;
+    let error = lab.capture().await.unwrap_err();
+    let CaptureError::Refused { reason: Refusal::Permission, hint: Some(hint), .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(hint.contains("GRANT CONTROL SERVER TO [login]") && !hint.contains("EVENT SESSION"), "{hint}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

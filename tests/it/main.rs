@@ -25,4 +25,5 @@ mod right_answers;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;
+mod statements;
 mod store;

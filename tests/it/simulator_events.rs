@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod errors;
+mod fidelity;
 mod life_cycle;
 mod targets;
 mod trace_flags;
@@ -33,6 +34,18 @@ struct Server {
     clock: Arc<ManualClock>,
     session: SessionContext,
 }
+
+/// Every version the simulator has.
+const VERSIONS: [ServerVersion; 8] = [
+    ServerVersion::V2008R2,
+    ServerVersion::V2012,
+    ServerVersion::V2014,
+    ServerVersion::V2016,
+    ServerVersion::V2017,
+    ServerVersion::V2019,
+    ServerVersion::V2022,
+    ServerVersion::V2025,
+];
 
 /// How many events each slot of a histogram has, by its value.
 type Slots = Vec<(String, u64)>;
@@ -152,7 +165,8 @@ fn slots(document: &str) -> Slots {
     let mut reader = document;
     let mut found = Vec::new();
     while let Some((_, rest)) = reader.split_once("<Slot count=\"") {
-        let (count, rest) = rest.split_once("\"><value>").unwrap();
+        let (count, rest) = rest.split_once('"').unwrap();
+        let (_, rest) = rest.split_once("><value>").unwrap();
         let (value, rest) = rest.split_once("</value></Slot>").unwrap();
         let value = value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
         found.push((value, count.parse().unwrap()));
@@ -166,6 +180,12 @@ fn total(slots: &Slots) -> u64 {
 }
 
 const CALLSTACKS: &str = "package0.histogram(SET slots = 1024, source_type = 1, source = N'package0.callstack')";
+
+/// The bucketizing target under the name that a version has for it.
+fn bucketizer(version: ServerVersion, parameters: &str) -> String {
+    let name = if version < ServerVersion::V2012 { "asynchronous_bucketizer" } else { "histogram" };
+    format!("package0.{name}({parameters})")
+}
 
 /// Ends of SOS_SCHEDULER_YIELD waits on 2017, with stacks.
 const YIELDS: &str = "sqlos.wait_info(ACTION(package0.callstack) WHERE wait_type = 123 AND opcode = 1)";

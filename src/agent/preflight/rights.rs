@@ -44,8 +44,11 @@ pub(super) async fn check_rights(
                 ("drop_any_event_session", "DROP ANY EVENT SESSION"),
             ];
             missing.extend(parts.iter().filter(|(name, _)| !has(name)).map(|(_, right)| *right));
-        } else {
+        } else if version >= ServerVersion::V2012 {
             missing.push("ALTER ANY EVENT SESSION");
+        } else if !has("control_server") && !has("sysadmin") {
+            // ALTER ANY EVENT SESSION came with 2012.
+            missing.push("CONTROL SERVER");
         }
     }
     if !missing.is_empty() {

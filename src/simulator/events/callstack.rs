@@ -1,8 +1,9 @@
 //! Owns how a call stack is written: raw, with symbols, with nearest exports, as `<frame>` elements.
 
 use crate::simulator::events::xml;
+use crate::simulator::faults::Switches;
 use crate::simulator::seeded;
-use crate::simulator::versions::{RawStackForm, VersionData};
+use crate::simulator::versions::{RawStackForm, SymbolForm, VersionData};
 use crate::simulator::workload::stacks::{Frame, StackTable};
 
 /// What symbols are at hand when a stack is written.
@@ -23,6 +24,9 @@ pub struct StackWriter<'a> {
     pub version: &'static VersionData,
     /// The stacks.
     pub stacks: &'a StackTable,
+    depth: usize,
+    raw: RawStackForm,
+    with_addresses: bool,
 }
 
 /// Names in the export tables of the engine's binaries, by ascending address and at even distances: sparse, as the real
@@ -40,10 +44,21 @@ const EXPORTS: [(&str, &[&str]); 4] = [
 const BYTES_PER_ORDINAL: u32 = 0x1_0000;
 
 impl<'a> StackWriter<'a> {
+    /// In the version's form, but for what the faults change.
+    pub fn new(version: &'static VersionData, stacks: &'a StackTable, switches: &Switches) -> Self {
+        Self {
+            version,
+            stacks,
+            depth: switches.stack_depth.unwrap_or(version.stack_depth),
+            raw: switches.raw_stack.unwrap_or(version.raw_stack),
+            with_addresses: switches.frame_addresses_shown,
+        }
+    }
+
     /// What an event carries of a stack: its leaf end, as deep as the version goes.
     pub fn frames(self, stack: usize) -> &'a [Frame] {
         let frames = self.stacks.get(stack);
-        frames.get(..self.version.stack_depth).unwrap_or(frames)
+        frames.get(..self.depth).unwrap_or(frames)
     }
 
     /// The value of `package0.callstack`, one frame a line.
@@ -53,11 +68,18 @@ impl<'a> StackWriter<'a> {
     }
 
     fn frame(self, frame: &Frame, symbols: Symbols) -> String {
-        match (symbols, self.version.raw_stack) {
-            (Symbols::Public, _) => format!("{}!{}+0x{:x}", frame.module, frame.function, frame.offset),
+        match (symbols, self.raw) {
+            (Symbols::Public, _) => self.named(frame.module, &frame.function, frame.offset),
             (Symbols::ExportsOnly, _) => self.nearest_export(frame),
             (Symbols::None, RawStackForm::Address) => format!("0x{:016X}", frame.address),
             (Symbols::None, RawStackForm::ModuleOffset) => format!("{}+0x{:016X}", frame.module, frame.rva),
+        }
+    }
+
+    fn named(self, module: &str, symbol: &str, offset: u32) -> String {
+        match self.version.symbol_form {
+            SymbolForm::Function => format!("{symbol}+{offset:x} [ @ 0+0x0"),
+            SymbolForm::Module => format!("{module}!{symbol}+0x{offset:x}"),
         }
     }
 
@@ -67,14 +89,14 @@ impl<'a> StackWriter<'a> {
         let (_, names) = EXPORTS.iter().find(|(file, _)| *file == frame.module).copied().unwrap_or_default();
         let apart = size / (names.len() as u32).max(1);
         if let Some(name) = frame.rva.checked_div(apart).and_then(|place| names.get(place as usize)) {
-            return format!("{}!{name}+0x{:x}", frame.module, frame.rva % apart);
+            return self.named(frame.module, name, frame.rva % apart);
         }
-        let ordinal = frame.rva / BYTES_PER_ORDINAL + 100;
-        format!("{}!Ordinal{ordinal}+0x{:x}", frame.module, frame.rva % BYTES_PER_ORDINAL)
+        let ordinal = format!("Ordinal{}", frame.rva / BYTES_PER_ORDINAL + 100);
+        self.named(frame.module, &ordinal, frame.rva % BYTES_PER_ORDINAL)
     }
 
-    /// The value of `package0.callstack_rva`: elements without addresses, so that equal stacks stay equal after a
-    /// restart.
+    /// The value of `package0.callstack_rva`: elements without addresses in published histograms, with addresses in
+    /// published events.
     pub fn callstack_rva(self, stack: usize) -> String {
         let mut text = String::new();
         for (id, frame) in self.frames(stack).iter().enumerate() {
@@ -82,10 +104,12 @@ impl<'a> StackWriter<'a> {
             let stem = module.file.rsplit_once('.').map_or(module.file, |(stem, _)| stem);
             let (pdb, age, guid) = (module.pdb, module.pdb_age, seeded::guid_text(module.pdb_guid));
             let rva = frame.rva;
+            let address =
+                if self.with_addresses { format!(" address=\"0x{:X}\"", frame.address) } else { String::new() };
             xml::push(
                 &mut text,
                 format_args!(
-                    "<frame id=\"{id:02}\" pdb=\"{pdb}\" age=\"{age}\" guid=\"{guid}\" module=\"{stem}\" rva=\"0x{rva:X}\" />"
+                    "<frame id=\"{id:02}\"{address} pdb=\"{pdb}\" age=\"{age}\" guid=\"{guid}\" module=\"{stem}\" rva=\"0x{rva:X}\" />"
                 ),
             );
         }

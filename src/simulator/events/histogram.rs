@@ -1,7 +1,8 @@
 //! Owns the histogram target: slots, their limit, the document.
 
-use crate::simulator::events::callstack::{StackWriter, Symbols};
-use crate::simulator::events::xml::{self, escape};
+use crate::model::ServerVersion;
+use crate::simulator::events::targets::Reader;
+use crate::simulator::events::xml;
 use crate::simulator::seeded;
 use std::collections::HashMap;
 
@@ -35,6 +36,24 @@ pub enum Source {
     Field(String),
     /// The action of this full name.
     Action(String),
+}
+
+/// How a version writes its document.
+struct DocumentForm {
+    root: &'static str,
+    /// How many bytes of a slot's value are cut off; later versions do not say.
+    cut_attribute: &'static str,
+}
+
+impl DocumentForm {
+    /// 2008 R2's form is documented, that of 2012 and later measured.
+    fn of(version: ServerVersion) -> Self {
+        if version < ServerVersion::V2012 {
+            Self { root: "BucketizerTarget", cut_attribute: " trunc=\"0\"" }
+        } else {
+            Self { root: "HistogramTarget", cut_attribute: "" }
+        }
+    }
 }
 
 /// A running histogram.
@@ -80,19 +99,22 @@ impl Histogram {
     }
 
     /// The document, slots by descending count.
-    pub fn document(&self, writer: StackWriter<'_>, symbols: Symbols) -> String {
+    pub fn document(&self, reader: Reader<'_>) -> String {
+        let Reader { writer, symbols, .. } = reader;
         let mut slots: Vec<&(SlotKey, u64)> = self.slots.iter().collect();
         slots.sort_by(|(left, more), (right, less)| less.cmp(more).then_with(|| left.cmp(right)));
-        let mut text = format!("<HistogramTarget truncated=\"0\" buckets=\"{}\">", self.buckets);
+        let form = DocumentForm::of(writer.version.version);
+        let mut text = format!("<{} truncated=\"0\" buckets=\"{}\">", form.root, self.buckets);
         for (key, count) in slots {
             let value = match key {
                 SlotKey::Number(number) => number.to_string(),
-                SlotKey::Text(value) => escape(value),
-                SlotKey::Stack(stack) => escape(&writer.callstack(*stack, symbols)),
-                SlotKey::StackRva(stack) => format!("<![CDATA[{}]]>", writer.callstack_rva(*stack)),
+                SlotKey::Text(value) => reader.slot_text(value),
+                SlotKey::Stack(stack) => reader.slot_text(&writer.callstack(*stack, symbols)),
+                SlotKey::StackRva(stack) => reader.frames_text(&writer.callstack_rva(*stack)),
             };
-            xml::push(&mut text, format_args!("<Slot count=\"{count}\"><value>{value}</value></Slot>"));
+            let cut = form.cut_attribute;
+            xml::push(&mut text, format_args!("<Slot count=\"{count}\"{cut}><value>{value}</value></Slot>"));
         }
-        text + "</HistogramTarget>"
+        text + &format!("</{}>", form.root)
     }
 }

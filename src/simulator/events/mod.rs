@@ -14,17 +14,30 @@ pub mod statement;
 pub mod targets;
 pub mod xml;
 
+use crate::model::ServerVersion;
 use crate::simulator::events::options::OptionSetting;
 use crate::simulator::events::running::{RunningSession, World};
-use crate::simulator::events::session::Definition;
+use crate::simulator::events::session::{Definition, Rules};
 use crate::simulator::events::statement::{Change, Statement};
+use crate::simulator::faults::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::sql::tokenizer::tokenize;
-use crate::simulator::versions::VersionData;
+use crate::simulator::versions::{VersionData, VersionRange};
 
-/// Sessions that come with the server, as the DDL they would be made by. Their events are a selection.
-const BUILT_IN: [&str; 2] = [
-    "CREATE EVENT SESSION [system_health] ON SERVER
+/// Sessions that come with the server, as the DDL they would be made by, and the versions that have them so. Their events
+/// are a selection. From 2022 on system_health has callstack_rva (measured).
+const BUILT_IN: [(VersionRange, &str); 4] = [
+    (
+        VersionRange::until(ServerVersion::V2008R2),
+        "CREATE EVENT SESSION [system_health] ON SERVER
+     ADD EVENT sqlserver.error_reported(ACTION(package0.callstack, sqlserver.session_id, sqlserver.sql_text)
+         WHERE ([severity] >= (20)))
+     ADD TARGET package0.ring_buffer(SET max_memory = (4096))
+     WITH (MAX_MEMORY = 4096 KB, MAX_DISPATCH_LATENCY = 120 SECONDS, STARTUP_STATE = ON)",
+    ),
+    (
+        VersionRange::between(ServerVersion::V2012, ServerVersion::V2019),
+        "CREATE EVENT SESSION [system_health] ON SERVER
      ADD EVENT sqlserver.error_reported(ACTION(package0.callstack, sqlserver.session_id, sqlserver.sql_text)
          WHERE ([severity] >= (20))),
      ADD EVENT sqlos.spinlock_backoff_warning(ACTION(package0.callstack, sqlserver.session_id))
@@ -32,10 +45,25 @@ const BUILT_IN: [&str; 2] = [
      ADD TARGET package0.ring_buffer(SET max_events_limit = (5000), max_memory = (4096))
      WITH (MAX_MEMORY = 4096 KB, EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS, MAX_DISPATCH_LATENCY = 120 SECONDS,
          STARTUP_STATE = ON)",
-    "CREATE EVENT SESSION [telemetry_xevents] ON SERVER
+    ),
+    (
+        VersionRange::since(ServerVersion::V2022),
+        "CREATE EVENT SESSION [system_health] ON SERVER
+     ADD EVENT sqlserver.error_reported(ACTION(package0.callstack_rva, sqlserver.session_id, sqlserver.sql_text)
+         WHERE ([severity] >= (20))),
+     ADD EVENT sqlos.spinlock_backoff_warning(ACTION(package0.callstack_rva, sqlserver.session_id))
+     ADD TARGET package0.event_file(SET filename = N'system_health.xel', max_file_size = (5), max_rollover_files = (4)),
+     ADD TARGET package0.ring_buffer(SET max_events_limit = (5000), max_memory = (4096))
+     WITH (MAX_MEMORY = 4096 KB, EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS, MAX_DISPATCH_LATENCY = 120 SECONDS,
+         STARTUP_STATE = ON)",
+    ),
+    (
+        VersionRange::since(ServerVersion::V2016),
+        "CREATE EVENT SESSION [telemetry_xevents] ON SERVER
      ADD EVENT sqlserver.error_reported(WHERE ([error_number] = (18456)))
      ADD TARGET package0.ring_buffer(SET max_memory = (4096))
      WITH (MAX_DISPATCH_LATENCY = 120 SECONDS, STARTUP_STATE = ON)",
+    ),
 ];
 
 /// First catalogue number of a session that a client creates. Assumed: the server's own come before.
@@ -64,11 +92,15 @@ pub enum Effect {
 impl Engine {
     /// With the built-in sessions and the workload's, running.
     pub fn new(version: &VersionData, world: &World<'_>) -> Self {
-        let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - BUILT_IN.len() as i32, ..Self::default() };
-        for ddl in BUILT_IN.iter().chain(&world.truth.event_sessions) {
+        let of = version.version;
+        let built_in: Vec<&str> =
+            BUILT_IN.into_iter().filter(|(versions, _)| versions.contains(of)).map(|(_, ddl)| ddl).collect();
+        let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - built_in.len() as i32, ..Self::default() };
+        for ddl in built_in.iter().chain(&world.truth.event_sessions) {
             // The texts are ours; tests hold that the sessions run.
-            if let Ok(create @ Statement::Create { .. }) = tokenize(ddl).and_then(|tokens| statement::parse(&tokens))
-                && engine.execute(&create, version, world, false).is_ok()
+            if let Ok(create @ Statement::Create { .. }) =
+                tokenize(ddl).and_then(|tokens| statement::parse(&tokens, of))
+                && engine.execute(&create, version, world, &Switches::default()).is_ok()
                 && let Some(definition) = engine.definitions.last()
             {
                 let name = definition.name.clone();
@@ -84,11 +116,12 @@ impl Engine {
         engine
     }
 
-    /// Dispatches what is due in all running sessions.
+    /// Dispatches what is due in all running sessions, and ends those whose MAX_DURATION has passed.
     pub fn advance(&mut self, world: &World<'_>) {
         for session in &mut self.running {
             session.advance(world);
         }
+        self.running.retain(|session| !session.is_over(world.now.monotonic));
     }
 
     /// A running session by its name.
@@ -109,14 +142,15 @@ impl Engine {
         statement: &Statement,
         version: &VersionData,
         world: &World<'_>,
-        refuse_dropping_last_event: bool,
+        switches: &Switches,
     ) -> Result<Effect, Message> {
         match statement {
             Statement::Create { name, events, targets, options } => {
                 if self.definitions.iter().any(|known| same_name(&known.name, name)) {
                     return Err(errors::session_exists(name));
                 }
-                let made = Definition::create(self.last_id + 1, name, events, targets, options, version)?;
+                let made =
+                    Definition::create(self.last_id + 1, name, events, targets, options, Rules { version, switches })?;
                 self.last_id += 1;
                 self.definitions.push(made);
                 Ok(Effect::Nothing)
@@ -127,7 +161,7 @@ impl Engine {
                 self.running.retain(|session| !same_name(&session.name, name));
                 Ok(Effect::Nothing)
             }
-            Statement::Alter { name, change } => self.alter(name, change, version, world, refuse_dropping_last_event),
+            Statement::Alter { name, change } => self.alter(name, change, version, world, switches),
         }
     }
 
@@ -137,7 +171,7 @@ impl Engine {
         change: &Change,
         version: &VersionData,
         world: &World<'_>,
-        refuse_dropping_last_event: bool,
+        switches: &Switches,
     ) -> Result<Effect, Message> {
         let at = self.position("alter", name)?;
         let mut changed = match self.definitions.get(at) {
@@ -149,13 +183,14 @@ impl Engine {
             Change::Start => return self.start(name, world).map(|()| Effect::Started),
             Change::Stop => return self.stop(name).map(|()| Effect::Nothing),
             Change::Add { events, targets, options } => {
-                changed.add(events, targets, version)?;
+                changed.add(events, targets, Rules { version, switches })?;
                 options
             }
             Change::Drop { events, targets, options } => {
-                changed.remove(events, targets)?;
-                if let Some(last) =
-                    events.first().filter(|_| is_running && refuse_dropping_last_event && changed.events.is_empty())
+                changed.remove(events, targets, version)?;
+                if let Some(last) = events
+                    .first()
+                    .filter(|_| is_running && switches.drop_last_event_refused && changed.events.is_empty())
                 {
                     return Err(errors::last_event(&last.to_string()));
                 }

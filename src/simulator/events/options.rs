@@ -1,5 +1,6 @@
 //! Owns the WITH options of an event session: grammar, limits, defaults.
 
+use crate::model::ServerVersion;
 use crate::simulator::events::cursor::{Cursor, Parsed};
 use crate::simulator::events::errors;
 use crate::simulator::output::Message;
@@ -39,6 +40,8 @@ pub enum OptionSetting {
     TrackCausality(bool),
     /// STARTUP_STATE.
     StartupState(bool),
+    /// MAX_DURATION in ms; `None`: UNLIMITED.
+    Duration(Option<u64>),
 }
 
 /// The options of a session.
@@ -53,6 +56,8 @@ pub struct Options {
     pub partition: Partition,
     pub track_causality: bool,
     pub startup_state: bool,
+    /// The session stops by itself after this; `None`: it does not.
+    pub max_duration_ms: Option<u64>,
 }
 
 impl Default for Options {
@@ -66,6 +71,7 @@ impl Default for Options {
             partition: Partition::None,
             track_causality: false,
             startup_state: false,
+            max_duration_ms: None,
         }
     }
 }
@@ -86,6 +92,7 @@ impl OptionSetting {
             Self::Partition(_) => "MEMORY_PARTITION_MODE",
             Self::TrackCausality(_) => "TRACK_CAUSALITY",
             Self::StartupState(_) => "STARTUP_STATE",
+            Self::Duration(_) => "MAX_DURATION",
         }
     }
 }
@@ -102,6 +109,7 @@ impl Options {
                 OptionSetting::Partition(mode) => self.partition = mode,
                 OptionSetting::TrackCausality(on) => self.track_causality = on,
                 OptionSetting::StartupState(on) => self.startup_state = on,
+                OptionSetting::Duration(ms) => self.max_duration_ms = ms,
             }
         }
         if self.max_memory_kb >= MAX_MEMORY_KB {
@@ -120,10 +128,10 @@ impl Options {
 }
 
 /// Parses what stands between the parentheses of WITH. Errors: 102, 25702, 25703.
-pub fn parse(cursor: &mut Cursor<'_>) -> Parsed<Vec<OptionSetting>> {
+pub fn parse(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Vec<OptionSetting>> {
     let mut found: Vec<OptionSetting> = Vec::new();
     loop {
-        let setting = option(cursor)?;
+        let setting = option(cursor, version)?;
         if found.iter().any(|other| other.name() == setting.name()) {
             return Err(errors::option_twice(setting.name()));
         }
@@ -134,7 +142,12 @@ pub fn parse(cursor: &mut Cursor<'_>) -> Parsed<Vec<OptionSetting>> {
     }
 }
 
-fn option(cursor: &mut Cursor<'_>) -> Parsed<OptionSetting> {
+fn option(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<OptionSetting> {
+    // Documented for 2025; before, the word is none of the grammar.
+    if version >= ServerVersion::V2025 && cursor.take_word("MAX_DURATION") {
+        cursor.expect_symbol("=")?;
+        return duration(cursor);
+    }
     let parse = [
         ("MAX_MEMORY", memory as fn(&mut Cursor<'_>) -> Parsed<OptionSetting>),
         ("EVENT_RETENTION_MODE", retention),
@@ -192,6 +205,19 @@ fn latency(cursor: &mut Cursor<'_>) -> Parsed<OptionSetting> {
     }
 }
 
+/// `n SECONDS` or UNLIMITED. Assumed: no other unit, and that 0 is refused.
+fn duration(cursor: &mut Cursor<'_>) -> Parsed<OptionSetting> {
+    if cursor.take_word("UNLIMITED") {
+        return Ok(OptionSetting::Duration(None));
+    }
+    let seconds = cursor.expect_integer()?;
+    cursor.expect_word("SECONDS")?;
+    match seconds.checked_mul(1_000).filter(|ms| *ms > 0 && i64::try_from(*ms).is_ok()) {
+        Some(ms) => Ok(OptionSetting::Duration(Some(ms))),
+        None => Err(errors::option_invalid("MAX_DURATION")),
+    }
+}
+
 fn retention(cursor: &mut Cursor<'_>) -> Parsed<OptionSetting> {
     choose(
         cursor,
@@ -220,13 +246,18 @@ fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Parsed<T> 
 #[cfg(test)]
 mod tests {
     use super::{Options, parse};
+    use crate::model::ServerVersion;
     use crate::simulator::events::cursor::Cursor;
     use crate::simulator::sql::tokenizer::tokenize;
 
     fn options(text: &str) -> Result<Options, u32> {
+        options_on(ServerVersion::V2022, text)
+    }
+
+    fn options_on(version: ServerVersion, text: &str) -> Result<Options, u32> {
         let tokens = tokenize(text).unwrap();
         let mut cursor = Cursor::new(&tokens);
-        let settings = parse(&mut cursor).map_err(|message| message.number)?;
+        let settings = parse(&mut cursor, version).map_err(|message| message.number)?;
         cursor.expect_end().map_err(|message| message.number)?;
         Options::default().with(&settings).map_err(|message| message.number)
     }
@@ -243,6 +274,16 @@ mod tests {
         ] {
             assert_eq!(options(text).map(|options| options.dispatch_latency_ms), Ok(ms), "{text}");
         }
+    }
+
+    #[test]
+    fn a_duration_exists_from_2025_on() {
+        let duration = |text| options_on(ServerVersion::V2025, text).map(|options| options.max_duration_ms);
+        assert_eq!(duration("MAX_DURATION = 7200 SECONDS"), Ok(Some(7_200_000)));
+        assert_eq!(duration("MAX_DURATION = UNLIMITED"), Ok(None));
+        assert_eq!(duration("MAX_DURATION = 0 SECONDS"), Err(25703));
+        assert_eq!(duration("MAX_DURATION = 18446744073709551615 SECONDS"), Err(25703));
+        assert_eq!(options("MAX_DURATION = 7200 SECONDS"), Err(102));
     }
 
     #[test]

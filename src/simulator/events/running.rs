@@ -117,6 +117,12 @@ impl RunningSession {
         }
     }
 
+    /// Whether MAX_DURATION has passed: the session has stopped by itself.
+    pub fn is_over(&self, now: i64) -> bool {
+        let limit = self.options.max_duration_ms.and_then(|ms| i64::try_from(ms.saturating_mul(1_000)).ok());
+        limit.is_some_and(|limit| now.saturating_sub(self.created.monotonic) >= limit)
+    }
+
     /// Events that are still in the session.
     pub fn live_events(&self) -> impl Iterator<Item = &RunningEvent> {
         self.events.iter().filter(|event| event.until.is_none())

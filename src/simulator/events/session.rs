@@ -7,9 +7,19 @@ use crate::simulator::events::histogram::{DEFAULT_SLOTS, MAX_SLOTS, Source};
 use crate::simulator::events::options::{OptionSetting, Options, Retention};
 use crate::simulator::events::predicate::Predicate;
 use crate::simulator::events::statement::{EventClause, ObjectName, TargetClause};
+use crate::simulator::faults::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::versions::VersionData;
 use std::sync::Arc;
+
+/// What names and combinations are accepted by.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The version.
+    pub version: &'a VersionData,
+    /// The faults.
+    pub switches: &'a Switches,
+}
 
 /// An event of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +39,8 @@ pub struct BoundTarget {
     pub id: i32,
     /// Which.
     pub object: &'static TargetObject,
+    /// The name it was asked for under, one of the object's.
+    pub given_name: &'static str,
     /// Its parameters as given.
     pub settings: Vec<(&'static str, Literal)>,
 }
@@ -53,7 +65,7 @@ impl Definition {
         events: &[EventClause],
         targets: &[TargetClause],
         options: &[OptionSetting],
-        version: &VersionData,
+        rules: Rules<'_>,
     ) -> Result<Self, Message> {
         let mut definition = Self {
             id,
@@ -63,20 +75,15 @@ impl Definition {
             options: Options::default().with(options)?,
             last_object: 0,
         };
-        definition.add(events, targets, version)?;
+        definition.add(events, targets, rules)?;
         Ok(definition)
     }
 
     /// ADD EVENT and ADD TARGET.
-    pub fn add(
-        &mut self,
-        events: &[EventClause],
-        targets: &[TargetClause],
-        version: &VersionData,
-    ) -> Result<(), Message> {
+    pub fn add(&mut self, events: &[EventClause], targets: &[TargetClause], rules: Rules<'_>) -> Result<(), Message> {
         let before = (self.events.len(), self.targets.len());
         for clause in events {
-            let event = self.bind_event(clause, version)?;
+            let event = self.bind_event(clause, rules)?;
             if let Some(at) = self.events.iter().position(|known| known.object == event.object) {
                 let name = event.object.full_name();
                 return Err(if at < before.0 {
@@ -88,7 +95,7 @@ impl Definition {
             self.events.push(Arc::new(event));
         }
         for clause in targets {
-            let target = self.bind_target(clause, version)?;
+            let target = self.bind_target(clause, rules.version)?;
             // Old and new names of the bucketizers are one target. Assumed: a second one is refused like any other.
             if let Some(at) = self.targets.iter().position(|known| known.object == target.object) {
                 let name = clause.name.to_string();
@@ -104,9 +111,14 @@ impl Definition {
     }
 
     /// DROP EVENT and DROP TARGET.
-    pub fn remove(&mut self, events: &[ObjectName], targets: &[ObjectName]) -> Result<(), Message> {
+    pub fn remove(
+        &mut self,
+        events: &[ObjectName],
+        targets: &[ObjectName],
+        version: &VersionData,
+    ) -> Result<(), Message> {
         for name in events {
-            let found = catalogue::event(&name.package, &name.name)
+            let found = catalogue::event(version, &name.package, &name.name)
                 .ok_or_else(|| errors::unknown_object("event", &name.to_string()))?;
             let before = self.events.len();
             self.events.retain(|event| event.object != found);
@@ -115,7 +127,7 @@ impl Definition {
             }
         }
         for name in targets {
-            let found = catalogue::target(&name.package, &name.name)
+            let found = catalogue::target(version, &name.package, &name.name)
                 .ok_or_else(|| errors::unknown_object("target", &name.to_string()))?;
             let before = self.targets.len();
             self.targets.retain(|target| target.object != found);
@@ -131,11 +143,13 @@ impl Definition {
         self.last_object
     }
 
-    fn bind_event(&mut self, clause: &EventClause, version: &VersionData) -> Result<BoundEvent, Message> {
+    fn bind_event(&mut self, clause: &EventClause, rules: Rules<'_>) -> Result<BoundEvent, Message> {
+        let version = rules.version;
         let name = clause.name.to_string();
-        let object = catalogue::event(&clause.name.package, &clause.name.name)
+        let object = catalogue::event(version, &clause.name.package, &clause.name.name)
             .ok_or_else(|| errors::unknown_object("event", &name))?;
-        if object.no_block && self.options.retention == Retention::NoEventLoss {
+        let may_lose_none = rules.switches.no_event_loss_allowed;
+        if object.no_block && self.options.retention == Retention::NoEventLoss && !may_lose_none {
             return Err(errors::no_event_loss(&name));
         }
         let mut seen: Vec<&str> = Vec::new();
@@ -150,7 +164,7 @@ impl Definition {
         }
         let mut actions: Vec<&'static ActionObject> = Vec::new();
         for action in &clause.actions {
-            let found = catalogue::action_named(version, &action.package, &action.name)
+            let found = catalogue::action(version, &action.package, &action.name)
                 .ok_or_else(|| errors::unknown_object("action", &action.to_string()))?;
             if actions.contains(&found) {
                 return Err(errors::specified_twice("action", &action.to_string()));
@@ -164,7 +178,7 @@ impl Definition {
 
     fn bind_target(&mut self, clause: &TargetClause, version: &VersionData) -> Result<BoundTarget, Message> {
         let name = clause.name.to_string();
-        let object = catalogue::target(&clause.name.package, &clause.name.name)
+        let object = catalogue::target(version, &clause.name.package, &clause.name.name)
             .ok_or_else(|| errors::unknown_object("target", &name))?;
         let mut settings: Vec<(&'static str, Literal)> = Vec::new();
         for (setting, value) in &clause.settings {
@@ -180,7 +194,9 @@ impl Definition {
         if object.parameters.iter().any(|(parameter, _, mandatory)| *mandatory && missing(parameter)) {
             return Err(errors::mandatory_missing("target", &name));
         }
-        let target = BoundTarget { id: self.next_id(), object, settings };
+        let given_name = object.aliases.iter().copied().find(|alias| alias.eq_ignore_ascii_case(&clause.name.name));
+        let target =
+            BoundTarget { id: self.next_id(), object, given_name: given_name.unwrap_or(object.name), settings };
         if object.kind == TargetKind::Histogram {
             target.check_histogram(&name, version)?;
         }
@@ -201,6 +217,11 @@ fn check_type(kind: &str, name: &str, attribute: &str, type_name: &str, value: &
 }
 
 impl BoundTarget {
+    /// The name that views show.
+    pub fn shown_name(&self, switches: &Switches) -> &'static str {
+        if switches.target_name_given { self.given_name } else { self.object.name }
+    }
+
     /// A parameter that is a number.
     pub fn number(&self, parameter: &str) -> Option<u64> {
         self.settings.iter().find(|(name, _)| *name == parameter).and_then(|(_, value)| match value {
@@ -246,7 +267,8 @@ impl BoundTarget {
         let event = match &filtering {
             None => None,
             Some(full_name) => {
-                let found = full_name.split_once('.').and_then(|(package, event)| catalogue::event(package, event));
+                let found =
+                    full_name.split_once('.').and_then(|(package, event)| catalogue::event(version, package, event));
                 if found.is_none() {
                     return invalid("filtering_event_name", "The event could not be found.");
                 }
@@ -261,7 +283,7 @@ impl BoundTarget {
             },
             Source::Action(action) => {
                 let found =
-                    action.split_once('.').and_then(|(package, name)| catalogue::action_named(version, package, name));
+                    action.split_once('.').and_then(|(package, name)| catalogue::action(version, package, name));
                 if found.is_some() { Ok(()) } else { invalid("source", "The action could not be found.") }
             }
         }

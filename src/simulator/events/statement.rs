@@ -1,5 +1,6 @@
 //! Owns the grammar of CREATE, ALTER and DROP EVENT SESSION: tokens in, statement out, names not yet looked up.
 
+use crate::model::ServerVersion;
 use crate::simulator::events::cursor::{Cursor, Parsed};
 use crate::simulator::events::errors;
 use crate::simulator::events::expression::{self, Expression, Literal};
@@ -84,16 +85,16 @@ pub enum Change {
 const NAME_LENGTH: usize = 128;
 
 /// Parses a statement. Errors: 102, 156, 103, 191, 1038, and those of the options.
-pub fn parse(tokens: &[Token]) -> Parsed<Statement> {
+pub fn parse(tokens: &[Token], version: ServerVersion) -> Parsed<Statement> {
     let mut cursor = Cursor::new(tokens);
     let verb = cursor.bump();
     let is = |word: &str| verb.is_some_and(|token| token.is_word(word));
     let statement = if is("CREATE") {
         let name = session_name(&mut cursor)?;
-        create(&mut cursor, name)?
+        create(&mut cursor, name, version)?
     } else if is("ALTER") {
         let name = session_name(&mut cursor)?;
-        Statement::Alter { name, change: change(&mut cursor)? }
+        Statement::Alter { name, change: change(&mut cursor, version)? }
     } else if is("DROP") {
         Statement::Drop { name: session_name(&mut cursor)? }
     } else {
@@ -119,16 +120,16 @@ fn session_name(cursor: &mut Cursor<'_>) -> Parsed<String> {
     Ok(name)
 }
 
-fn create(cursor: &mut Cursor<'_>, name: String) -> Parsed<Statement> {
+fn create(cursor: &mut Cursor<'_>, name: String, version: ServerVersion) -> Parsed<Statement> {
     let (events, targets) = additions(cursor)?;
     if events.is_empty() {
         return Err(cursor.unexpected());
     }
-    let options = with_options(cursor)?;
+    let options = with_options(cursor, version)?;
     Ok(Statement::Create { name, events, targets, options })
 }
 
-fn change(cursor: &mut Cursor<'_>) -> Parsed<Change> {
+fn change(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Change> {
     if cursor.take_word("STATE") {
         cursor.expect_symbol("=")?;
         return if cursor.take_word("START") {
@@ -141,10 +142,10 @@ fn change(cursor: &mut Cursor<'_>) -> Parsed<Change> {
     }
     if cursor.peek().is_some_and(|token| token.is_word("DROP")) {
         let (events, targets) = removals(cursor)?;
-        return Ok(Change::Drop { events, targets, options: with_options(cursor)? });
+        return Ok(Change::Drop { events, targets, options: with_options(cursor, version)? });
     }
     let (events, targets) = additions(cursor)?;
-    let options = with_options(cursor)?;
+    let options = with_options(cursor, version)?;
     if events.is_empty() && targets.is_empty() && options.is_empty() {
         return Err(cursor.unexpected());
     }
@@ -259,12 +260,12 @@ fn settings(cursor: &mut Cursor<'_>) -> Parsed<Vec<(String, Literal)>> {
     }
 }
 
-fn with_options(cursor: &mut Cursor<'_>) -> Parsed<Vec<OptionSetting>> {
+fn with_options(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Vec<OptionSetting>> {
     if !cursor.take_word("WITH") {
         return Ok(Vec::new());
     }
     cursor.expect_symbol("(")?;
-    let found = options::parse(cursor)?;
+    let found = options::parse(cursor, version)?;
     cursor.expect_symbol(")")?;
     Ok(found)
 }

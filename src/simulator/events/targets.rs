@@ -1,10 +1,11 @@
 //! Owns running targets: what dispatched events become.
 
+use crate::model::ServerVersion;
 use crate::simulator::events::callstack::{StackWriter, Symbols};
 use crate::simulator::events::catalogue::{FieldType, TargetKind};
 use crate::simulator::events::histogram::{Histogram, Overflow, SlotKey, Source};
 use crate::simulator::events::session::{BoundEvent, BoundTarget};
-use crate::simulator::events::xml::{self, escape};
+use crate::simulator::events::xml::{self, TextForm, escape};
 use crate::simulator::maps;
 use crate::simulator::workload::kinds::{EventKind, FieldValue};
 use std::collections::{BTreeMap, VecDeque};
@@ -67,6 +68,31 @@ pub struct Reader<'a> {
     pub symbols: Symbols,
     /// All kinds of events.
     pub kinds: &'a [EventKind],
+    /// How text stands in documents; `None`: the version's way.
+    pub text_values: Option<TextForm>,
+}
+
+impl Reader<'_> {
+    /// How text stands in an event: in CDATA on 2025 (measured), with entities before (published shapes).
+    fn event_text(&self, text: &str) -> String {
+        let of_version = if self.writer.version.version >= ServerVersion::V2025 {
+            TextForm::CharacterData
+        } else {
+            TextForm::Escaped
+        };
+        self.text_values.unwrap_or(of_version).write(text)
+    }
+
+    /// The value of callstack_rva: in CDATA (published events and histograms), unless told otherwise.
+    pub fn frames_text(&self, frames: &str) -> String {
+        self.text_values.unwrap_or(TextForm::CharacterData).write(frames)
+    }
+
+    /// Text of a histogram's slot. Assumed: with entities on every version; no published sample has text other than
+    /// call stacks, and those were cleaned.
+    pub fn slot_text(&self, text: &str) -> String {
+        self.text_values.unwrap_or(TextForm::Escaped).write(text)
+    }
 }
 
 /// Events a ring buffer keeps unless told otherwise (documented default of max_events_limit).
@@ -118,7 +144,7 @@ impl RunningTarget {
     /// The document of sys.dm_xe_session_targets.target_data.
     pub fn document(&self, reader: Reader<'_>) -> String {
         match &self.data {
-            TargetData::Histogram(histogram) => histogram.document(reader.writer, reader.symbols),
+            TargetData::Histogram(histogram) => histogram.document(reader),
             TargetData::RingBuffer { events, seen } => ring_buffer_document(events, *seen, reader),
             TargetData::Counter(counts) => counter_document(counts),
             TargetData::File { events } => {
@@ -204,11 +230,11 @@ fn event_element(event: &RingEvent, kind: &EventKind, reader: Reader<'_>) -> Str
         let (value, map_text) = match (value, field_type) {
             (Some(FieldValue::Number(key)), FieldType::Map(map)) => {
                 let text = maps::map(reader.writer.version, map).and_then(|map| map.text(*key));
-                (key.to_string(), text.map(|text| format!("<text>{}</text>", escape(text))))
+                (key.to_string(), text.map(|text| format!("<text>{}</text>", reader.event_text(text))))
             }
             (Some(FieldValue::Number(number)), _) => (number.to_string(), None),
-            (Some(FieldValue::Text(value)), _) => (escape(value), None),
-            (None, FieldType::Text) => (String::new(), None),
+            (Some(FieldValue::Text(value)), _) => (reader.event_text(value), None),
+            (None, FieldType::Text) => (reader.event_text(""), None),
             (None, _) => ("0".to_owned(), None),
         };
         let package = if matches!(field_type, FieldType::Map(_)) { object.package } else { "package0" };
@@ -221,11 +247,11 @@ fn event_element(event: &RingEvent, kind: &EventKind, reader: Reader<'_>) -> Str
     }
     for action in &event.event.actions {
         let value = match action.name {
-            "callstack" => escape(&reader.writer.callstack(kind.stack, reader.symbols)),
-            "callstack_rva" => format!("<![CDATA[{}]]>", reader.writer.callstack_rva(kind.stack)),
+            "callstack" => reader.event_text(&reader.writer.callstack(kind.stack, reader.symbols)),
+            "callstack_rva" => reader.frames_text(&reader.writer.callstack_rva(kind.stack)),
             _ => match kind.value(&action.full_name()) {
                 Some(FieldValue::Number(number)) => number.to_string(),
-                Some(FieldValue::Text(value)) => escape(value),
+                Some(FieldValue::Text(value)) => reader.event_text(value),
                 None => String::new(),
             },
         };

@@ -15,8 +15,7 @@ use crate::simulator::views;
 impl Instance {
     fn may_run(&self, session: &SessionContext, statement: &Statement) -> bool {
         let rights = self.rights(&session.login);
-        let coarse = "ALTER ANY EVENT SESSION";
-        let may = |fine: &str| rights.has_or_coarser(fine, coarse);
+        let may = |fine: &str| rights.may_on_event_sessions(fine);
         match statement {
             Statement::Create { .. } => may("CREATE ANY EVENT SESSION"),
             Statement::Drop { .. } => may("DROP ANY EVENT SESSION"),
@@ -34,6 +33,14 @@ impl Instance {
                         && (options.is_empty() || may("ALTER ANY EVENT SESSION OPTION"))
                 }
             },
+        }
+    }
+
+    fn refusal(&self, statement: &Statement) -> Message {
+        match statement {
+            Statement::Alter { name, .. } if self.switches.refusal_hides => errors::session_missing("alter", name),
+            Statement::Drop { name } if self.switches.refusal_hides => errors::session_missing("drop", name),
+            _ => errors::no_permission(),
         }
     }
 }
@@ -81,18 +88,17 @@ impl Host for Instance {
     }
 
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
-        let parsed = statement::parse(statement).map_err(|message| vec![message])?;
+        let parsed = statement::parse(statement, self.version.version).map_err(|message| vec![message])?;
         if let Some(error) = self.switches.statement_error(parsed.fault_name()) {
             return Err(vec![error]);
         }
         if !self.may_run(session, &parsed) {
-            return Err(vec![errors::no_permission()]);
+            return Err(vec![self.refusal(&parsed)]);
         }
         let mut state = self.lock();
         let now = self.now();
-        let refuse = self.switches.drop_last_event_refused;
         let effect = self
-            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, refuse))
+            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, &self.switches))
             .map_err(|message| vec![message])?;
         if effect == Effect::Started {
             state.load.session_started(now.monotonic);
@@ -118,7 +124,13 @@ impl Host for Instance {
                 dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
             }
             Action::TraceStatus { flags, global } => {
-                output.extend(dbcc::trace_status(&state.flags, session, flags, *global));
+                output.extend(dbcc::trace_status(
+                    &state.flags,
+                    session,
+                    flags,
+                    *global,
+                    self.switches.trace_status_rowset,
+                ));
             }
             Action::Clear(of) => {
                 if rights.has("ALTER SERVER STATE") != Some(true) {

@@ -115,7 +115,7 @@ impl Instance {
             load: &load,
             origin: origin.monotonic,
             now: origin,
-            writer: StackWriter { version, stacks: &truth.stacks },
+            writer: StackWriter::new(version, &truth.stacks, &switches),
             symbolise_at_dispatch: None,
             overflow: options.overflow,
         };
@@ -246,7 +246,7 @@ impl Instance {
             load,
             origin: self.origin.monotonic,
             now,
-            writer: StackWriter { version: self.version, stacks: &self.truth.stacks },
+            writer: StackWriter::new(self.version, &self.truth.stacks, &self.switches),
             symbolise_at_dispatch,
             overflow: self.overflow,
         }

@@ -22,7 +22,7 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
             Partition::PerCpu => ("C", "PER_CPU"),
         };
         let latency = options.dispatch_latency_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(-1);
-        Record::new()
+        let row = Record::new()
             .with("event_session_id", session.id)
             .with("name", session.name.as_str())
             .with("event_retention_mode", retention)
@@ -33,7 +33,12 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
             .with("memory_partition_mode", partition)
             .with("memory_partition_mode_desc", partition_desc)
             .with("track_causality", options.track_causality)
-            .with("startup_state", options.startup_state)
+            .with("startup_state", options.startup_state);
+        // Kept in seconds or ms, no source says; as the other times: ms.
+        match options.max_duration_ms {
+            Some(ms) => row.with("max_duration", ms),
+            None => row,
+        }
     });
     rows.collect()
 }
@@ -84,7 +89,8 @@ pub fn actions(source: Source<'_>) -> Vec<Record> {
     rows
 }
 
-/// sys.server_event_session_targets. Assumed: an old bucketizer name shows as `histogram`.
+/// sys.server_event_session_targets. Assumed: an old bucketizer name shows as `histogram`; the fault
+/// `target-name=given` keeps it.
 pub fn targets(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
     for session in &source.state.engine.definitions {
@@ -92,7 +98,7 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
             rows.push(
                 of_session(session)
                     .with("target_id", target.id)
-                    .with("name", target.object.name)
+                    .with("name", target.shown_name(source.instance.switches()))
                     .with("package", "package0")
                     .with("module", "sqldk"),
             );

@@ -1,6 +1,6 @@
 //! Owns the rows about Extended Events objects: packages, events, actions, targets, maps.
 
-use crate::simulator::events::catalogue::{self, ActionObject, EVENTS, FieldType, PACKAGES, TARGETS};
+use crate::simulator::events::catalogue::{self, ActionObject, FieldType, PACKAGES};
 use crate::simulator::events::predicate;
 use crate::simulator::maps;
 use crate::simulator::seeded;
@@ -34,7 +34,7 @@ pub fn packages(_: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_xe_objects.
 pub fn objects(source: Source<'_>) -> Vec<Record> {
-    let version = source.instance.version_data();
+    let version = source.instance.version_data().version;
     let object = |name: &str, kind: &'static str, package: &str, description: &str| {
         Record::new()
             .with("name", name)
@@ -43,7 +43,7 @@ pub fn objects(source: Source<'_>) -> Vec<Record> {
             .with("description", description)
     };
     let mut rows = Vec::new();
-    for event in &EVENTS {
+    for event in catalogue::events(version) {
         let row = object(event.name, "event", event.package, event.description);
         let row = if event.no_block { row.with("capabilities_desc", "no_block") } else { row };
         rows.push(row.with("type_name", "null").with("type_package_guid", package_guid("package0")));
@@ -62,7 +62,7 @@ pub fn objects(source: Source<'_>) -> Vec<Record> {
             .with("type_name", "uint64")
             .with("type_package_guid", package_guid("package0")),
     );
-    for target in &TARGETS {
+    for target in catalogue::targets(version) {
         rows.push(object(target.name, "target", "package0", target.description));
     }
     for name in predicate::function_names() {
@@ -71,14 +71,15 @@ pub fn objects(source: Source<'_>) -> Vec<Record> {
             object(&name, "pred_compare", "package0", "Compares a source with a value.").with("type_name", compared),
         );
     }
-    for map in maps::maps(version) {
+    for map in maps::maps(source.instance.version_data()) {
         rows.push(object(map.name, "map", map.package, map.name));
     }
     rows
 }
 
 /// sys.dm_xe_object_columns.
-pub fn object_columns(_: Source<'_>) -> Vec<Record> {
+pub fn object_columns(source: Source<'_>) -> Vec<Record> {
+    let version = source.instance.version_data().version;
     let column = |object: &str, package: &str, id: i32, name: &str, type_name: &str, kind: &'static str| {
         Record::new()
             .with("name", name)
@@ -90,7 +91,7 @@ pub fn object_columns(_: Source<'_>) -> Vec<Record> {
             .with("column_type", kind)
     };
     let mut rows = Vec::new();
-    for event in &EVENTS {
+    for event in catalogue::events(version) {
         let readonly = [("ID", "uint16", "0"), ("UUID", "guid_ptr", ""), ("VERSION", "uint8", "1")];
         for (id, (name, type_name, value)) in (0..).zip(readonly) {
             rows.push(column(event.name, event.package, id, name, type_name, "readonly").with("column_value", value));
@@ -106,7 +107,7 @@ pub fn object_columns(_: Source<'_>) -> Vec<Record> {
             rows.push(row.with("type_package_guid", package_guid(owner)));
         }
     }
-    for target in &TARGETS {
+    for target in catalogue::targets(version) {
         for (id, (name, type_name, mandatory)) in (0..).zip(target.parameters) {
             let row = column(target.name, "package0", id, name, type_name, "customizable");
             let row = if *mandatory { row.with("capabilities", 1).with("capabilities_desc", "mandatory") } else { row };

@@ -69,9 +69,10 @@ const DOCUMENT_LIMIT: usize = 4 * 1_024 * 1_024;
 pub fn targets(source: Source<'_>) -> Vec<Record> {
     let instance = source.instance;
     let reader = Reader {
-        writer: StackWriter { version: instance.version_data(), stacks: &instance.truth().stacks },
+        writer: StackWriter::new(instance.version_data(), &instance.truth().stacks, instance.switches()),
         symbols: instance.symbols(source.state, Some(source.session.spid)),
         kinds: &instance.truth().kinds,
+        text_values: instance.switches().text_values,
     };
     let limit = instance.switches().target_limit.unwrap_or(DOCUMENT_LIMIT);
     let mut rows = Vec::new();
@@ -84,7 +85,7 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
             rows.push(
                 Record::new()
                     .with("event_session_address", address(session.address))
-                    .with("target_name", target.bound.object.name)
+                    .with("target_name", target.bound.shown_name(instance.switches()))
                     .with("target_package_guid", package_guid("package0"))
                     .with("execution_count", target.executions)
                     .with("execution_duration_ms", target.executions / 4)

@@ -2,6 +2,7 @@
 
 use crate::model::ServerVersion;
 use crate::simulator::value::{Column, Datum, SqlType};
+use crate::simulator::versions::VersionRange;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -11,8 +12,7 @@ pub struct ViewColumn {
     name: &'static str,
     sql_type: SqlType,
     nullable: bool,
-    since: Option<ServerVersion>,
-    until: Option<ServerVersion>,
+    versions: VersionRange,
 }
 
 impl ViewColumn {
@@ -163,11 +163,13 @@ fn views() -> &'static Views {
     static VIEWS: OnceLock<Views> = OnceLock::new();
     VIEWS.get_or_init(|| {
         let mut views = Views::new();
-        let mut view = "";
+        let (mut view, mut of_view) = ("", VersionRange::ALL);
         for line in include_str!("columns.txt").lines().filter(|line| !line.starts_with('#')) {
-            match line.strip_prefix("  ") {
-                Some(column) => views.entry(view).or_default().extend(parse_column(column)),
-                None => view = line.trim(),
+            if let Some(column) = line.strip_prefix("  ") {
+                views.entry(view).or_default().extend(parse_column(column, of_view));
+            } else {
+                let (name, versions) = line.split_once(' ').unwrap_or((line, ".."));
+                (view, of_view) = (name, VersionRange::parse(versions).unwrap_or(VersionRange::ALL));
             }
         }
         views
@@ -176,23 +178,19 @@ fn views() -> &'static Views {
 
 /// The columns of a view in a version, in order; none where it does not exist.
 pub fn columns(version: ServerVersion, view: &str) -> impl Iterator<Item = &'static ViewColumn> {
-    views().get(view).into_iter().flatten().filter(move |column| {
-        column.since.is_none_or(|since| since <= version) && column.until.is_none_or(|until| version <= until)
-    })
+    views().get(view).into_iter().flatten().filter(move |column| column.versions.contains(version))
 }
 
-/// `name type [null] [2016..] [..2017]`.
-fn parse_column(line: &'static str) -> Option<ViewColumn> {
+/// `name type [null] [2016..2019]`; without versions of its own those of its view.
+fn parse_column(line: &'static str, of_view: VersionRange) -> Option<ViewColumn> {
     let mut words = line.split_whitespace();
     let (name, sql_type) = (words.next()?, parse_type(words.next()?)?);
-    let mut column = ViewColumn { name, sql_type, nullable: false, since: None, until: None };
+    let mut column = ViewColumn { name, sql_type, nullable: false, versions: of_view };
     for word in words {
         if word == "null" {
             column.nullable = true;
         } else {
-            let (since, until) = word.split_once("..")?;
-            column.since = since.parse().ok();
-            column.until = until.parse().ok();
+            column.versions = VersionRange::parse(word)?;
         }
     }
     Some(column)
@@ -228,13 +226,15 @@ fn parse_type(text: &str) -> Option<SqlType> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_column, views};
+    use super::{VersionRange, parse_column, views};
 
     #[test]
     fn every_line_is_a_column_and_every_view_is_answered() {
         for line in include_str!("columns.txt").lines().filter(|line| !line.starts_with('#')) {
             if let Some(column) = line.strip_prefix("  ") {
-                assert!(parse_column(column).is_some(), "{line}");
+                assert!(parse_column(column, VersionRange::ALL).is_some(), "{line}");
+            } else if let Some((_, versions)) = line.split_once(' ') {
+                assert!(VersionRange::parse(versions).is_some(), "{line}");
             }
         }
         let answered: Vec<_> = crate::simulator::views::names().collect();

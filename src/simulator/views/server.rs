@@ -131,6 +131,13 @@ pub fn nodes(source: Source<'_>) -> Vec<Record> {
     rows
 }
 
+/// Memory of the machine, and what the buffer pool has and aims at. 2008 R2 tells the pool in pages (documented).
+const PHYSICAL_KB: i64 = 16_777_216;
+const VIRTUAL_KB: i64 = 137_438_953_344;
+const COMMITTED_KB: i64 = 11_534_336;
+const TARGET_KB: i64 = 12_582_912;
+const PAGE_KB: i64 = 8;
+
 /// sys.dm_os_sys_info. Its time zone is UTC, so the start time's local time is too.
 pub fn sys_info(source: Source<'_>) -> Vec<Record> {
     let machine = source.instance.truth().machine;
@@ -148,11 +155,16 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
             .with("ms_ticks", machine_up / 1_000)
             .with("cpu_count", schedulers)
             .with("hyperthread_ratio", schedulers / sockets.max(1))
-            .with("physical_memory_kb", 16_777_216)
-            .with("virtual_memory_kb", 137_438_953_344_i64)
-            .with("committed_kb", 11_534_336)
-            .with("committed_target_kb", 12_582_912)
-            .with("visible_target_kb", 12_582_912)
+            .with("physical_memory_kb", PHYSICAL_KB)
+            .with("virtual_memory_kb", VIRTUAL_KB)
+            .with("committed_kb", COMMITTED_KB)
+            .with("committed_target_kb", TARGET_KB)
+            .with("visible_target_kb", TARGET_KB)
+            .with("physical_memory_in_bytes", PHYSICAL_KB * 1_024)
+            .with("virtual_memory_in_bytes", VIRTUAL_KB * 1_024)
+            .with("bpool_committed", COMMITTED_KB / PAGE_KB)
+            .with("bpool_commit_target", TARGET_KB / PAGE_KB)
+            .with("bpool_visible", TARGET_KB / PAGE_KB)
             .with("stack_size_in_bytes", 2_093_056)
             .with("os_quantum", 5)
             .with("os_error_mode", 5)
@@ -185,11 +197,11 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
 }
 
 /// sys.dm_os_host_info.
-pub fn host_info(_: Source<'_>) -> Vec<Record> {
+pub fn host_info(source: Source<'_>) -> Vec<Record> {
     vec![
         Record::new()
             .with("host_platform", "Windows")
-            .with("host_distribution", "Windows Server 2019 Standard")
+            .with("host_distribution", source.instance.version_data().windows.distribution)
             .with("host_release", "10.0")
             .with("host_sku", 7)
             .with("os_language_version", 1_033)
@@ -265,8 +277,8 @@ pub fn services(source: Source<'_>) -> Vec<Record> {
             .with(
                 "filename",
                 format!(
-                    "\"C:\\Program Files\\Microsoft SQL Server\\MSSQL{}.MSSQLSERVER\\MSSQL\\Binn\\sqlservr.exe\" -sMSSQLSERVER",
-                    version.path_number
+                    "\"C:\\Program Files\\Microsoft SQL Server\\{}.MSSQLSERVER\\MSSQL\\Binn\\sqlservr.exe\" -sMSSQLSERVER",
+                    version.folder
                 ),
             )
             .with("is_clustered", "N")

@@ -44,10 +44,7 @@ impl StackTable {
     fn frame(&self, text: &str) -> Option<Frame> {
         let (module, rest) = text.split_once('!')?;
         let (function, offset) = rest.rsplit_once("+0x")?;
-        let module = self
-            .modules
-            .iter()
-            .find(|known| known.file.rsplit_once('.').is_some_and(|(stem, _)| stem.eq_ignore_ascii_case(module)))?;
+        let module = modules::holding(self.version, &self.modules, module)?;
         let offset = u32::from_str_radix(offset, 16).ok()?;
         let rva = modules::function_rva(self.version, module, function) + offset;
         let address = module.base + u64::from(rva);

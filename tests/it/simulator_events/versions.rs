@@ -10,8 +10,6 @@ use xestack::simulator::instance::Instance;
 use xestack::simulator::instance::options::InstanceOptions;
 use xestack::simulator::value::{Datum, SqlType};
 
-const VERSIONS: [ServerVersion; 3] = [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022];
-
 fn key(server: &Server, map: &str, text: &str) -> i64 {
     let rows = server.view("dm_xe_map_values", &["name", "map_value", "map_key"]);
     let wanted = [Datum::Text(map.into()), Datum::Text(text.into())];
@@ -22,12 +20,12 @@ fn key(server: &Server, map: &str, text: &str) -> i64 {
 
 #[test]
 fn map_keys_must_be_looked_up() {
-    let keys = |map: &str, text: &str| VERSIONS.map(|version| key(&Server::new(version), map, text));
-    assert_eq!(keys("wait_types", "SOS_SCHEDULER_YIELD"), [123, 137, 145]);
-    assert_eq!(keys("spinlock_types", "LOCK_HASH"), [151, 156, 187]);
-    assert_eq!(keys("latch_class", "BUF"), [28, 28, 30]);
-    assert_eq!(keys("latch_mode", "EX"), [4, 4, 4]);
-    assert_eq!(keys("event_opcode", "End"), [1, 1, 1]);
+    let keys = |map: &str, text: &str| super::VERSIONS.map(|version| key(&Server::new(version), map, text));
+    assert_eq!(keys("wait_types", "SOS_SCHEDULER_YIELD"), [120, 124, 124, 123, 123, 137, 145, 158]);
+    assert_eq!(keys("spinlock_types", "LOCK_HASH"), [61, 113, 129, 151, 153, 156, 187, 194]);
+    assert_eq!(keys("latch_class", "BUF"), [24, 26, 27, 27, 28, 28, 30, 33]);
+    assert_eq!(keys("latch_mode", "EX"), [4; 8]);
+    assert_eq!(keys("event_opcode", "End"), [1; 8]);
 }
 
 #[test]
@@ -43,14 +41,19 @@ fn some_map_texts_are_not_the_statistics_names() {
 #[test]
 fn stacks_end_at_the_versions_depth() {
     for (version, depth, last) in [
+        (ServerVersion::V2008R2, 16, "CMsqlExecContext::FExecute"),
+        (ServerVersion::V2012, 24, "WorkerEntryPoint"),
+        (ServerVersion::V2014, 24, "WorkerEntryPoint"),
+        (ServerVersion::V2016, 24, "WorkerEntryPoint"),
         (ServerVersion::V2017, 24, "WorkerEntryPoint"),
         (ServerVersion::V2019, 25, "ProcessWorker"),
         (ServerVersion::V2022, 25, "ThreadScheduler::RunWorker"),
+        (ServerVersion::V2025, 25, "ThreadScheduler::RunWorker"),
     ] {
         let server = Server::new(version);
         let key = key(&server, "wait_types", "SOS_SCHEDULER_YIELD");
         let event = YIELDS.replace("123", &key.to_string());
-        server.start("s", &event, super::CALLSTACKS);
+        server.start("s", &event, &super::bucketizer(version, "SET slots = 1024, source = N'package0.callstack'"));
         server.pass(Duration::from_secs(12));
         server.dbcc("DBCC TRACEON (3656, 2592, -1)");
         let (leading, _) = server.slots("s").remove(0);
@@ -176,9 +179,12 @@ fn the_server_says_what_it_is() {
 
 #[test]
 fn versions_without_data_are_refused() {
-    let options = InstanceOptions::new(ServerVersion::V2012, secrecy::SecretString::from("x"));
-    let error = Instance::new(options, Arc::new(ManualClock::default())).unwrap_err();
-    assert_eq!(error.to_string(), "the simulated server has no version 2012: use one of 2017, 2019, 2022");
+    for version in [ServerVersion::AzureMi, ServerVersion::AzureDb] {
+        let options = InstanceOptions::new(version, secrecy::SecretString::from("x"));
+        let error = Instance::new(options, Arc::new(ManualClock::default())).unwrap_err();
+        let known = "2008R2, 2012, 2014, 2016, 2017, 2019, 2022, 2025";
+        assert_eq!(error.to_string(), format!("the simulated server has no version {version}: use one of {known}"));
+    }
     let unknown = "lock-hashh".parse::<xestack::simulator::workload::Workload>().unwrap_err();
     assert!(unknown.to_string().starts_with("unknown workload `lock-hashh`: use one of lock-hash, "), "{unknown}");
 }

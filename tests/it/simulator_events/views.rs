@@ -35,12 +35,16 @@ fn fits(sql_type: SqlType, value: &Datum) -> bool {
 
 #[test]
 fn every_row_fits_its_columns() {
-    for version in [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022] {
+    for version in super::VERSIONS {
         let server = Server::new(version);
         server.start(
             "s",
-            "sqlserver.sql_batch_completed(SET collect_batch_text = 1 ACTION(sqlserver.session_id) WHERE duration > 5)",
-            "package0.histogram(SET slots = 8, source = 'sqlserver.session_id')",
+            if version < ServerVersion::V2012 {
+                "sqlserver.sql_statement_completed(SET collect_statement = 1 ACTION(sqlserver.session_id) WHERE duration > 5)"
+            } else {
+                "sqlserver.sql_batch_completed(SET collect_batch_text = 1 ACTION(sqlserver.session_id) WHERE duration > 5)"
+            },
+            &super::bucketizer(version, "SET slots = 8, source = 'sqlserver.session_id'"),
         );
         server.pass(Duration::from_secs(5));
         let mut empty = Vec::new();
@@ -67,6 +71,8 @@ fn every_row_fits_its_columns() {
             "server_triggers",
             "server_audits",
         ];
+        let expected: Vec<&str> =
+            expected.into_iter().filter(|view| server.instance.columns("sys", view).is_some()).collect();
         assert_eq!(empty, expected, "{version}");
     }
 }

@@ -72,8 +72,9 @@ impl Binder<'_> {
         match source {
             [field] => self.event.field(field).map(|(name, field_type)| ((*name).to_owned(), *field_type)),
             [_, _] if written.eq_ignore_ascii_case(COUNTER) => Some((COUNTER.to_owned(), FieldType::Integer("uint64"))),
-            [package, name] => catalogue::action_named(self.version, package, name)
-                .map(|action| (action.full_name(), action.field_type)),
+            [package, name] => {
+                catalogue::action(self.version, package, name).map(|action| (action.full_name(), action.field_type))
+            }
             _ => None,
         }
         .ok_or_else(|| errors::predicate_name("event attribute or predicate source", written))

@@ -17,8 +17,8 @@ fn bind_on(version: ServerVersion, text: &str) -> Result<Predicate, u32> {
     let expression = expression::parse(&mut cursor).map_err(|message| message.number)?;
     cursor.expect_end().map_err(|message| message.number)?;
     let clause = PredicateClause { expression, length: text.len() };
-    let event = catalogue::event("sqlos", "wait_info").unwrap();
     let version = VersionData::of(version).unwrap();
+    let event = catalogue::event(version, "sqlos", "wait_info").unwrap();
     Predicate::bind(&clause, event, version).map_err(|message| message.number)
 }
 

@@ -1,6 +1,7 @@
 //! Owns the grammar of SELECT: common table expressions, select list, grouping, UNION, ordering.
 
 use super::{Parsed, Parser, is_name};
+use crate::model::ServerVersion;
 use crate::simulator::sql::ast::{Cte, Expr, FromChain, OrderItem, Query, Select, SelectItem, Term, Union};
 use crate::simulator::sql::messages::not_simulated;
 use crate::simulator::sql::tokenizer::TokenKind;
@@ -22,7 +23,7 @@ impl Parser<'_> {
         }
         let order_by = if self.is_word("ORDER") { self.order_by()? } else { Vec::new() };
         let (mut offset, mut fetch) = (None, None);
-        if !order_by.is_empty() && self.accept_word("OFFSET") {
+        if !order_by.is_empty() && self.version >= ServerVersion::V2012 && self.accept_word("OFFSET") {
             offset = Some(self.value()?);
             self.row_word()?;
             if self.accept_word("FETCH") {

@@ -1,6 +1,7 @@
 //! Owns the grammar of statements and where each ends.
 
 use super::{Parsed, Parser};
+use crate::model::ServerVersion;
 use crate::simulator::sql::ast::{Arithmetic, Declaration, Expr, Statement, StatementKind, Throw};
 use crate::simulator::sql::keywords::{is_reserved, starts_statement};
 use crate::simulator::sql::messages::{error, not_simulated, unexpected};
@@ -38,9 +39,9 @@ impl Parser<'_> {
         Err(error(319, 15, 1, text).at_line(self.line()))
     }
 
-    /// THROW is the one statement whose first word is not reserved.
+    /// THROW, which came with 2012, is the one statement whose first word is not reserved.
     fn is_statement_word(&self) -> bool {
-        self.is_word("THROW")
+        self.version >= ServerVersion::V2012 && self.is_word("THROW")
     }
 
     fn statement(&mut self) -> Parsed<Statement> {
@@ -91,7 +92,7 @@ impl Parser<'_> {
                 Ok(StatementKind::Rollback)
             }
             "RAISERROR" => self.raise_error(),
-            "THROW" => self.throw(),
+            "THROW" if self.version >= ServerVersion::V2012 => self.throw(),
             "WAITFOR" => self.wait_for(),
             "RETURN" => {
                 let value = if self.is_statement_end() { None } else { Some(self.value()?) };

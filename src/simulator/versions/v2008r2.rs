@@ -1,0 +1,61 @@
+//! SQL Server 2008 R2: one binary, 16 frames, bucketizers.
+
+use super::{RawStackForm, SymbolForm, VersionData, WINDOWS_2008R2};
+use crate::model::ServerVersion;
+
+pub(super) static DATA: VersionData = VersionData {
+    version: ServerVersion::V2008R2,
+    product: "2008 R2",
+    build: (10, 50, 6000, 34),
+    level: "SP3",
+    update_level: None,
+    knows_product_parts: false,
+    file_version: "2009.100",
+    windows: &WINDOWS_2008R2,
+    folder: "MSSQL10_50",
+    engine_in_one_binary: true,
+    stack_depth: 16,
+    raw_stack: RawStackForm::Address,
+    symbol_form: SymbolForm::Function,
+    symbol_flags: &[3656],
+    map_text_in_predicates: false,
+    // Published for 2008 and 2008 R2; those between the published ones are invented.
+    wait_type_keys: &[
+        ("LCK_M_SCH_S", 1),
+        ("LATCH_NL", 32),
+        ("PAGELATCH_NL", 48),
+        ("PAGEIOLATCH_NL", 64),
+        ("IO_COMPLETION", 97),
+        ("RESOURCE_SEMAPHORE", 107),
+        ("SOS_WORKER", 113),
+        ("SOS_SCHEDULER_YIELD", 120),
+        ("SQLTRACE_INCREMENTAL_FLUSH_SLEEP", 162),
+        ("FCB_REPLICA_WRITE", 175),
+        ("WRITELOG", 178),
+        ("CMEMTHREAD", 186),
+        ("TRACEWRITE", 207),
+        ("TRAN_MARKLATCH_EX", 210),
+        ("PREEMPTIVE_XE_TARGETFINALIZE", 543),
+        ("PREEMPTIVE_COM_QUERYINTERFACE", 553),
+        ("PREEMPTIVE_OS_FILEOPS", 442),
+        ("PREEMPTIVE_OS_WRITEFILE", 465),
+    ],
+    spinlock_keys: &[
+        ("ALLOC_CACHES_HASH", 40),
+        ("LOCK_HASH", 61),
+        ("MUTEX", 8),
+        ("OPT_IDX_STATS", 90),
+        ("SOS_CACHESTORE", 144),
+    ],
+    latch_class_keys: &[("BUF", 24), ("ACCESS_METHODS_BULK_ALLOC", 29), ("METADATA_CLONE_ACCESS_TICKET", 145)],
+    task_frames: &[
+        "sqldk!SOS_Task::Param::Execute+0x11b",
+        "sqldk!SOS_Scheduler::RunTask+0x94",
+        "sqldk!SOS_Scheduler::ProcessTasks+0x136",
+        "sqldk!SchedulerManager::WorkerEntryPoint+0x1f2",
+        "sqldk!SystemThread::RunWorker+0x92",
+        "sqldk!SystemThreadDispatcher::ProcessWorker+0x1c4",
+        "sqldk!SchedulerManager::ThreadEntryPoint+0x1e8",
+    ],
+    lock_hash_template: "61",
+};
