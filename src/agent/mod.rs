@@ -72,7 +72,11 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
         connected = Server::connect(&surroundings.connect, Arc::clone(clock)) => connected?,
         () = interrupt.signalled() => return Err(CaptureError::Interrupted),
     };
-    let plan = preflight::plan(&mut server, sessions, &scenarios, options, &**clock, interrupt).await?;
+    // Nothing has been changed yet: an interrupt may drop the connection in the middle of a statement.
+    let plan = tokio::select! {
+        plan = Box::pin(preflight::plan(&mut server, sessions, &scenarios, options, &**clock, interrupt)) => plan?,
+        () = interrupt.signalled() => return Err(CaptureError::Interrupted),
+    };
     observer(&Progress::Connected {
         server: plan.server.name.clone(),
         product_version: plan.server.product_version.clone(),

@@ -485,3 +485,46 @@ fn comparable(sql: &str) -> String {
     };
     format!("{before}WHERE KEYS {behind}")
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_and_samples_count_what_they_say_and_the_report_accounts_for_it() {
+    let filtered = async |change: &dyn Fn(&mut CaptureOptions)| {
+        let mut lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+        change(&mut lab.options);
+        let (outcome, report) = lab.report().await;
+        lab.assert_as_before("filters").await;
+        (outcome, report)
+    };
+    let (_, each_tenth) = filtered(&|options| options.sample_one_in = Some(10)).await;
+    assert_eq!(each_tenth.stacks.total_events, 2_064);
+    assert_eq!(each_tenth.verdict.kind, VerdictKind::CpuBoundYields);
+    let (_, one_session) = filtered(&|options| options.session_id = Some(60)).await;
+    assert!((400..430).contains(&one_session.stacks.total_events), "{}", one_session.stacks.total_events);
+    let (outcome, elsewhere) = filtered(&|options| options.database = Some("master".to_owned())).await;
+    assert_eq!(elsewhere.stacks.total_events, 0);
+    assert!(outcome.statements.iter().any(|statement| statement.sql.contains("sqlserver.database_id = 1 AND")));
+    for (report, name) in [(&each_tenth, "sample"), (&one_session, "session")] {
+        let text: Vec<&str> = report.findings.iter().map(|finding| finding.text.as_str()).collect();
+        assert!(report.findings.iter().any(|finding| finding.name == "events_left_out"), "{name}: {text:?}");
+        let differs = report.capture.problems.iter().any(|problem| problem.code == "events_differ_from_counters");
+        assert!(!differs, "{name}");
+    }
+    let mut lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+    lab.options.database = Some("nowhere".to_owned());
+    assert!(matches!(lab.capture().await.unwrap_err(), CaptureError::Refused { reason: Refusal::Version, .. }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_scenarios_share_a_window() {
+    let mut lab = Lab::new(ServerVersion::V2019, |launch| launch.pace = Pace::Burst(WINDOW + WINDOW)).await;
+    lab.options.scenario = "sos-yield+spinlock".to_owned();
+    let (outcome, report) = lab.report().await;
+    assert_eq!(report.verdict.kind, VerdictKind::CpuBoundYields);
+    let contention = report.findings.iter().find(|finding| finding.name == "spinlock_contention").unwrap();
+    assert_eq!(contention.state, "contention", "{}", contention.text);
+    let classes: Vec<StackClass> = report.stacks.classes.iter().map(|total| total.class).collect();
+    assert!(classes.contains(&StackClass::CpuYield) && classes.contains(&StackClass::SpinlockBackoff), "{classes:?}");
+    // The survey, and one session for each histogram.
+    assert_eq!(outcome.evidence.sessions.len(), 3);
+    lab.assert_as_before("both").await;
+}

@@ -90,7 +90,13 @@ fn contention(facts: &Facts<'_>, names: &Names) -> String {
         Some(row) => {
             let cost = row.spin_cpu_share.map_or_else(
                 || ", whose share of the CPU is not known".to_owned(),
-                |share| format!(", at least {} and at most {} of the CPU", percent(share.low), percent(share.high)),
+                |share| {
+                    if share.low >= 1.0 {
+                        // Then the assumed cycles per spin are too many, and nothing below all is proven either.
+                        return ", so many that they can have taken all of the CPU".to_owned();
+                    }
+                    format!(", at least {} and at most {} of the CPU", percent(share.low), percent(share.high))
+                },
             );
             format!(
                 "Threads contend for spinlock {subject}: {} ({} a collision){cost}.{of_events}",
