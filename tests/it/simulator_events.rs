@@ -135,8 +135,13 @@ impl Server {
         slots(&self.target(session))
     }
 
-    /// Creates and starts a session on wait_info, ends only, with this predicate and target.
+    /// Creates and starts a session with this event and this target, by the name that the version has for it.
     fn start(&self, name: &str, event: &str, target: &str) {
+        let is_old = self.instance.version() < ServerVersion::V2012;
+        let old_name = target
+            .replace("package0.histogram", "package0.asynchronous_bucketizer")
+            .replace("package0.event_counter", "package0.synchronous_event_counter");
+        let target = if is_old { &old_name } else { target };
         self.ddl(&format!(
             "CREATE EVENT SESSION [{name}] ON SERVER ADD EVENT {event} ADD TARGET {target}
             WITH (MAX_DISPATCH_LATENCY = 1 SECONDS)"
