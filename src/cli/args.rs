@@ -119,8 +119,6 @@ pub(super) struct DemoArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct CaptureArguments {
-    #[command(flatten)]
-    pub connection: ConnectionArguments,
     /// What is investigated; several are joined with `+`.
     #[arg(long, value_name = "SCENARIO")]
     pub scenario: String,
@@ -144,6 +142,9 @@ pub(super) struct CaptureArguments {
     pub state_dir: Option<PathBuf>,
     #[command(flatten)]
     pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
 }
 
 /// The scenario's bounds, otherwise.
@@ -184,7 +185,7 @@ pub(super) struct FilterArguments {
 #[derive(Debug, Clone, Args)]
 pub(super) struct TraceFlagArguments {
     /// Let the server name the frames: trace flag 3656 (from 2019 with 2592) around one read. It loads symbol files
-    /// inside the server and can stall it; see the documentation before using it in production.
+    /// inside the server and can stall it; read about it in the README before using it in production.
     #[arg(long)]
     pub enable_trace_flags: bool,
     /// With it: on globally for the whole window.
