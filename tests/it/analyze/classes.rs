@@ -118,3 +118,110 @@ fn an_unresolved_frame_decides_among_the_top_eight_under_the_plumbing_only() {
     let beside = stack(&["SpinlockBase::Sleep", "0x00007FFEABD0D919"]);
     assert_eq!(class(&yields(), &beside).0, StackClass::Unresolved);
 }
+
+/// Where a class is decided by the functions of the engine: every function that decides it, under a wait.
+const DECIDING: [(StackClass, &[&str]); 9] = [
+    (StackClass::Latch, &["LatchBase::Suspend", "LatchBase::AcquireInternal"]),
+    (StackClass::Lock, &["LockOwner::Sleep"]),
+    (
+        StackClass::CpuYield,
+        &[
+            "YieldAndCheckForAbort",
+            "OptimizerUtil::YieldAndCheckForMemoryAndAbort",
+            "Worker::OSYieldNoAbort",
+            "SOS_Task::OSYieldWithAbort",
+            "SOS_Scheduler::YieldToOthers",
+        ],
+    ),
+    (
+        StackClass::Preemptive,
+        &["SOS_Task::PopWait", "SOS_Task::AutoSwitchPreemptive::~AutoSwitchPreemptive", "SOS_ExternalAutoWait::End"],
+    ),
+    (
+        StackClass::Idle,
+        &[
+            "WorkDispatcher::DequeueTask",
+            "BPool::LazyWriter",
+            "OfflineCheckpointWorker::GetNextLogBlock",
+            "OfflineCheckpointWorker::DoWorkInternal",
+        ],
+    ),
+    (StackClass::Log, &["SQLServerLogMgr::WaitLCFlush", "LogAppendContext::BackOff", "LogConsumer::Wait"]),
+    (StackClass::Io, &["FCB::SyncRead", "BackupOperation::StartWorkers", "AsynchronousDiskPool::Wait"]),
+    (
+        StackClass::Parallelism,
+        &[
+            "CXPipe::GetRow",
+            "CXTransLocal::ReceiveBuffers",
+            "CXPacketList::RemoveHead",
+            "CXPort::Open",
+            "CQScanIndexSortNew::SyncEndInput",
+            "CBpQScanSort::Wait",
+        ],
+    ),
+    (StackClass::Memory, &["CPmoLock::GetAccessPmo", "RMResourceGrant::Wait"]),
+];
+
+/// Those of the network, which come after all others.
+const NETWORK: [&str; 7] = [
+    "SNIReadAsync",
+    "Tcp::WriteAsync",
+    "TDSSNIClient::ReadHandler",
+    "CTds74::FlushBuffer",
+    "CNetConnection::FDoWrite",
+    "CSQLSatelliteConnection::Wait",
+    "CSQLSatelliteCommunication::Wait",
+];
+
+fn class_of(lines: &[&str]) -> StackClass {
+    class(&EventContext::default(), &stack(lines)).0
+}
+
+#[test]
+fn every_deciding_function_decides_by_itself() {
+    for (expected, functions) in DECIDING.into_iter().chain([(StackClass::Network, &NETWORK[..])]) {
+        for function in functions {
+            let lines = ["SOS_Task::PostWait", "EventInternal::Wait", function, "CQueryScan::GetRow"];
+            assert_eq!(class_of(&lines), expected, "{function}");
+        }
+    }
+}
+
+#[test]
+fn of_two_classes_in_one_stack_the_earlier_rule_decides() {
+    for (first, second) in DECIDING.iter().zip(DECIDING.iter().skip(1)) {
+        for (upper, lower) in [(first.1[0], second.1[0]), (second.1[0], first.1[0])] {
+            let lines = ["SOS_Task::PostWait", "EventInternal::Wait", upper, lower, "CQueryScan::GetRow"];
+            assert_eq!(class_of(&lines), first.0, "{upper} over {lower}");
+        }
+    }
+    assert_eq!(
+        class_of(&["SOS_Task::PostWait", "EventInternal::Wait", NETWORK[0], "CPmoLock::GetAccessPmo"]),
+        StackClass::Memory
+    );
+}
+
+#[test]
+fn where_a_function_stands_decides_too() {
+    for (expected, functions) in DECIDING {
+        let below = |frames: usize| {
+            let mut lines = vec!["SOS_Task::PostWait", "EventInternal::Wait"];
+            lines.extend(std::iter::repeat_n("CQueryScan::GetRow", frames));
+            lines.push(functions[0]);
+            class_of(&lines)
+        };
+        // A consumer above names the cause of area rules; blocking frames count among the top eight.
+        let blocking =
+            matches!(expected, StackClass::Latch | StackClass::Lock | StackClass::CpuYield | StackClass::Preemptive);
+        assert_eq!(below(4) == expected, blocking, "{}", functions[0]);
+        assert_ne!(below(9), expected, "{}", functions[0]);
+    }
+}
+
+#[test]
+fn a_yield_inside_a_background_wait_is_no_yield() {
+    for background in ["EventInternal::ExecutePreWaitSteps", "BPool::LazyWriter"] {
+        let lines = ["SOS_Scheduler::SuspendNonPreemptive", "SOS_Task::Sleep", "Worker::OSYieldNoAbort", background];
+        assert_ne!(class_of(&lines), StackClass::CpuYield, "{background}");
+    }
+}
