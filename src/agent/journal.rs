@@ -165,11 +165,6 @@ impl Journal {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/read_target.sql",
     "common/release_lock.sql",
     "common/rights.sql",
-    "common/server_clock.sql",
     "common/start_session.sql",
     "common/stop_session.sql",
     "common/take_lock.sql",

@@ -50,6 +50,27 @@ impl xestack::simulator::clock::Clock for JumpingClock {
 
 pub(crate) const WINDOW: Duration = Duration::from_secs(10);
 
+/// How to connect to a simulated server as `sa`, its certificate validated.
+pub(crate) fn connect_options(simulator: &Simulator) -> ConnectOptions {
+    const LIMIT: Duration = Duration::from_secs(20);
+    ConnectOptions {
+        address: format!("127.0.0.1,{}", simulator.local_addr().port()).parse().unwrap(),
+        authentication: Authentication::Password {
+            user: launch::USER.to_owned(),
+            password: simulator.password().to_owned().into(),
+        },
+        database: None,
+        encryption: Encryption::Mandatory,
+        trust_certificate: false,
+        ca_pem: simulator.certificate_pem().map(str::to_owned),
+        hostname_in_certificate: Some("localhost".to_owned()),
+        login_timeout: LIMIT,
+        query_timeout: LIMIT,
+        workstation: "test".to_owned(),
+        read_only: false,
+    }
+}
+
 /// A simulated server, and all that a capture on it needs.
 pub(crate) struct Lab {
     simulator: Simulator,
@@ -71,22 +92,7 @@ impl Lab {
         change(&mut launch);
         let simulator = launch::launch(launch).await.unwrap();
         let state = tempfile::tempdir().unwrap();
-        let connect = ConnectOptions {
-            address: format!("127.0.0.1,{}", simulator.local_addr().port()).parse().unwrap(),
-            authentication: Authentication::Password {
-                user: launch::USER.to_owned(),
-                password: simulator.password().to_owned().into(),
-            },
-            database: None,
-            encryption: Encryption::Mandatory,
-            trust_certificate: false,
-            ca_pem: simulator.certificate_pem().map(str::to_owned),
-            hostname_in_certificate: Some("localhost".to_owned()),
-            login_timeout: Duration::from_secs(20),
-            query_timeout: Duration::from_secs(20),
-            workstation: "test".to_owned(),
-            read_only: false,
-        };
+        let connect = connect_options(&simulator);
         let surroundings = Surroundings {
             sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
             connect,

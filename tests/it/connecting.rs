@@ -97,3 +97,26 @@ fn a_place_that_cannot_be_written_is_found_before_anything_is_changed() {
         }
     }
 }
+
+#[test]
+fn a_window_that_fails_does_not_cost_the_ones_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&["--tls", "off"]);
+    let mut capture = Command::new(env!("CARGO_BIN_EXE_xestack"))
+        .args(["capture", "-S", &format!("127.0.0.1,{}", server.port), "-U", "sa", "-N", "disable"])
+        .args(["--scenario", "sos-yield", "--for", "1s", "--repeat", "2", "--format", "json", "--state-dir"])
+        .arg(folder.path())
+        .env("SQLCMDPASSWORD", PASSWORD)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(capture.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap() == "window 2 of 2"));
+    drop(server);
+    said.for_each(drop);
+    let output = capture.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["stacks"]["total_events"].as_u64().unwrap() > 1_000);
+}

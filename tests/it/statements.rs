@@ -1,10 +1,11 @@
 //! Every statement of a capture runs on every version: what the dry run prints is sent to the simulated server.
 
+use crate::capture::connect_options;
 use std::time::Duration;
 use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::ServerVersion;
 use xestack::simulator::launch::{self, LaunchOptions, Simulator};
-use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption};
+use xestack::sqlserver::Connection;
 use xestack::statements::{DryRun, DryStatement, Statements, dry_run};
 
 const VERSIONS: [ServerVersion; 8] = [
@@ -21,23 +22,7 @@ const VERSIONS: [ServerVersion; 8] = [
 const LIMIT: Duration = Duration::from_secs(20);
 
 async fn connect(simulator: &Simulator) -> Connection {
-    let options = ConnectOptions {
-        address: format!("127.0.0.1,{}", simulator.local_addr().port()).parse().unwrap(),
-        authentication: Authentication::Password {
-            user: launch::USER.to_owned(),
-            password: simulator.password().to_owned().into(),
-        },
-        database: None,
-        encryption: Encryption::Mandatory,
-        trust_certificate: false,
-        ca_pem: simulator.certificate_pem().map(str::to_owned),
-        hostname_in_certificate: Some("localhost".to_owned()),
-        login_timeout: LIMIT,
-        query_timeout: LIMIT,
-        workstation: "test".to_owned(),
-        read_only: false,
-    };
-    Connection::open(&options).await.unwrap()
+    Connection::open(&connect_options(simulator)).await.unwrap()
 }
 
 /// The statement with the keys in it that a run looks up: `0 /* MAP: TEXT, looked up at run time */`.

@@ -59,8 +59,14 @@ pub(in crate::cli) async fn run(
         if n > 1 {
             printer.note(&format!("window {n} of {}", arguments.repeat));
         }
-        let outcome =
-            Box::pin(agent::capture(&surroundings, &options)).await.map_err(|error| failed(error, printer))?;
+        let outcome = match Box::pin(agent::capture(&surroundings, &options)).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                // The windows before this one are an answer too.
+                finish(&captures, &arguments.report, printer)?;
+                return Err(failed(error, printer));
+            }
+        };
         let bundle = match &arguments.bundle {
             Some(path) => path.clone(),
             None => bundle_path(&state_dir, &outcome)?,

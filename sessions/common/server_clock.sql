@@ -1,1 +1,0 @@
-SELECT DATEDIFF(second, '19700101', GETUTCDATE()) AS unix_seconds
