@@ -48,6 +48,8 @@ pub struct Surroundings {
     pub observer: Observer,
     /// The wish to stop.
     pub interrupt: Interrupt,
+    /// The process that owns the runs: this one, but where another machine is to be told apart.
+    pub here: Owner,
 }
 
 /// The journal, shared so that it outlives a panic in the window.
@@ -91,7 +93,7 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
     if interrupt.is_signalled() {
         return Err(CaptureError::Interrupted);
     }
-    let marker = marker(&run_id, &plan, options, &**clock);
+    let marker = marker(&run_id, &plan, options, surroundings);
     let journal: SharedJournal = Arc::new(Mutex::new(journal));
     let begin = Step::Begin {
         server: surroundings.connect.address.to_string(),
@@ -161,7 +163,7 @@ fn announcements(plan: &Plan) -> Vec<String> {
 }
 
 /// The run's marker. Its deadline covers the survey, the window and the time to put things back.
-fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, clock: &dyn Clock) -> Marker {
+fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, surroundings: &Surroundings) -> Marker {
     let was_on = |flag: u32| plan.flags.iter().any(|state| state.flag == flag && state.global == Some(true));
     let seconds_of = |scenario: &Scenario| {
         let latency = scenario.session.dispatch_latency_seconds;
@@ -172,8 +174,8 @@ fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, clock: &dyn Clo
     Marker {
         scenario: String::new(),
         run_id: run_id.clone(),
-        owner: Owner::this_process(),
-        deadline_unix: clock.utc().unix_seconds() + lasts.as_secs() as i64,
+        owner: surroundings.here.clone(),
+        deadline_unix: surroundings.clock.utc().unix_seconds() + lasts.as_secs() as i64,
         flags: plan.flags_to_use.iter().copied().filter(|flag| !was_on(*flag)).collect(),
     }
 }

@@ -99,6 +99,7 @@ impl Lab {
             clock,
             observer: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
+            here: xestack::agent::run::Owner::this_process(),
         };
         let options = CaptureOptions {
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },

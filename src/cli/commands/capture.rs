@@ -2,6 +2,7 @@
 
 use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
+use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, Outcome, Surroundings, TraceFlagOptions};
 use crate::catalog::sessions::{EMBEDDED, Sessions};
 use crate::cli::args::{CaptureArguments, FilterArguments};
@@ -34,6 +35,7 @@ pub(in crate::cli) async fn run(
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),
         interrupt: interrupt.clone(),
+        here: Owner::this_process(),
     };
     surroundings.sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
     let state_dir = state_dir::resolve(arguments.state_dir.as_deref())?;

@@ -2,6 +2,7 @@
 
 use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
+use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
@@ -55,6 +56,7 @@ pub(in crate::cli) async fn run(
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),
         interrupt: interrupt.clone(),
+        here: Owner::this_process(),
     };
     let trace_flags = trace_flags(&arguments, printer);
     let options = CaptureOptions {
