@@ -16,6 +16,7 @@ mod cli;
 mod connecting;
 mod demo;
 mod hostile;
+mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
