@@ -1,9 +1,10 @@
 //! Ways to end that need no process of their own, at every point: a defect (panic), a broken connection, an interrupt.
 
 use super::state::look;
+use super::whose_turn;
 use crate::capture::Lab;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xestack::agent;
 use xestack::agent::clock::{Clock, Sleep};
 use xestack::model::{ServerVersion, UtcMicros};
@@ -50,16 +51,31 @@ impl Clock for DefectiveClock {
     }
 }
 
-/// Runs a capture that ends in this way at statement `n` of its first connection; false when it had fewer.
-async fn ended_at(scenario: &str, flags: bool, way: Way, n: u64, phase: Phase) -> bool {
+/// What is run.
+type Kind = (&'static str, bool);
+
+const KINDS: [Kind; 4] = [("sos-yield", false), ("sos-yield", true), ("spinlock", true), ("sos-yield+spinlock", true)];
+
+/// A statement of a run's connection, and how far it is.
+type Point = (Kind, u64, Phase);
+
+/// Runs a capture that ends in this way at a point, or by itself; gives how many statements its first connection sent and
+/// whether the point was reached.
+async fn ended_at(kind: Kind, way: Way, at: Option<(u64, Phase)>) -> (u64, bool) {
     let armed = Arc::new(AtomicBool::new(false));
     let reached = Arc::new(AtomicBool::new(false));
+    let statements = Arc::new(AtomicU64::new(0));
     let interrupt = agent::progress::Interrupt::default();
     let hooks = {
         let (armed, reached, interrupt) = (Arc::clone(&armed), Arc::clone(&reached), interrupt.clone());
+        let statements = Arc::clone(&statements);
         // The first connection is that of the look before.
         Hooks::new(move |point: &HookPoint<'_>| {
-            if point.connection != 2 || point.request != n || point.phase != phase {
+            if point.connection != 2 {
+                return HookAction::Continue;
+            }
+            statements.fetch_max(point.request, Ordering::SeqCst);
+            if at != Some((point.request, point.phase)) {
                 return HookAction::Continue;
             }
             reached.store(true, Ordering::SeqCst);
@@ -76,6 +92,7 @@ async fn ended_at(scenario: &str, flags: bool, way: Way, n: u64, phase: Phase) -
         launch.startup_flags = vec![1118];
     })
     .await;
+    let (scenario, flags) = kind;
     lab.options.scenario = scenario.to_owned();
     lab.options.max_events_per_second = Some(1_000_000);
     lab.options.trace_flags.enable = flags;
@@ -85,7 +102,7 @@ async fn ended_at(scenario: &str, flags: bool, way: Way, n: u64, phase: Phase) -
     surroundings.interrupt = interrupt;
     let options = lab.options.clone();
     let result = tokio::spawn(async move { agent::capture(&surroundings, &options).await }).await;
-    let context = format!("{scenario}, flags {flags}, {way:?} at statement {n}, {phase:?}");
+    let context = format!("{kind:?}, {way:?} at {at:?}");
     match &result {
         // Before anything is changed a panic may end the whole of it.
         Err(panic) => assert!(way == Way::Panic && panic.is_panic(), "{context}: {panic}"),
@@ -95,36 +112,38 @@ async fn ended_at(scenario: &str, flags: bool, way: Way, n: u64, phase: Phase) -
         }
     }
     assert_eq!(look(&lab.surroundings.connect).await, before, "{context}");
-    reached.load(Ordering::SeqCst)
+    (statements.load(Ordering::SeqCst), reached.load(Ordering::SeqCst))
 }
 
-async fn at_every_point(way: Way) {
-    let mut points = 0;
-    for (scenario, flags) in [("sos-yield", false), ("sos-yield", true), ("spinlock", true), ("sos-yield+spinlock", true)]
-    {
-        for phase in PHASES {
-            let mut n = 1;
-            while ended_at(scenario, flags, way, n, phase).await {
-                n += 1;
-            }
-            assert!(n > 30, "{scenario}: only {n} statements");
-            points += n - 1;
+async fn at_the_points(way: Way) {
+    let mut all: Vec<Point> = Vec::new();
+    for kind in KINDS {
+        let (statements, _) = ended_at(kind, way, None).await;
+        assert!(statements > 30, "{kind:?}: only {statements} statements");
+        for n in 1..=statements {
+            all.extend(PHASES.map(|phase| (kind, n, phase)));
         }
     }
-    println!("kill points, {way:?}: {points} of {points} left the server as it was");
+    let (known, due) = (all.len(), whose_turn(all));
+    let count = due.len();
+    for (kind, n, phase) in due {
+        let (_, reached) = ended_at(kind, way, Some((n, phase))).await;
+        assert!(reached, "{kind:?}, {way:?}: statement {n} was not reached");
+    }
+    println!("kill points, {way:?}: {count} of {known} run, all left the server as it was");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_at_any_statement_leaves_the_server_as_it_was() {
-    at_every_point(Way::Panic).await;
+    at_the_points(Way::Panic).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_connection_at_any_statement_leaves_the_server_as_it_was() {
-    at_every_point(Way::Cut).await;
+    at_the_points(Way::Cut).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupt_at_any_statement_leaves_the_server_as_it_was() {
-    at_every_point(Way::Interrupt).await;
+    at_the_points(Way::Interrupt).await;
 }

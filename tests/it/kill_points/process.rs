@@ -93,7 +93,8 @@ impl Sight {
             aim.started = true;
             self.changed.notify_all();
         }
-        if point.connection <= aim.after_connection || *aim.connection.get_or_insert(point.connection) != point.connection
+        if point.connection <= aim.after_connection
+            || *aim.connection.get_or_insert(point.connection) != point.connection
         {
             return HookAction::Continue;
         }
@@ -126,7 +127,8 @@ impl Sight {
 
     fn aim(&self, at: Option<(u64, Phase, Signal)>) {
         let mut aim = self.aim.lock().unwrap();
-        *aim = Aim { after_connection: aim.last_connection, last_connection: aim.last_connection, at, ..Aim::default() };
+        *aim =
+            Aim { after_connection: aim.last_connection, last_connection: aim.last_connection, at, ..Aim::default() };
     }
 
     fn set_pid(&self, pid: u32) {
@@ -135,10 +137,8 @@ impl Sight {
     }
 
     fn await_start(&self) {
-        let (_aim, waited) = self
-            .changed
-            .wait_timeout_while(self.aim.lock().unwrap(), LONGEST, |aim| !aim.started)
-            .unwrap();
+        let (_aim, waited) =
+            self.changed.wait_timeout_while(self.aim.lock().unwrap(), LONGEST, |aim| !aim.started).unwrap();
         assert!(!waited.timed_out(), "the run beside did not open its window");
     }
 

@@ -60,8 +60,7 @@ pub(super) async fn look(options: &ConnectOptions) -> ServerState {
     let mut state = BTreeMap::new();
     for (name, sql) in STATEMENTS {
         let tables = connection.run(sql, LIMIT).await.unwrap();
-        let mut rows: Vec<String> =
-            tables.iter().flat_map(|table| &table.rows).map(|row| format!("{row:?}")).collect();
+        let mut rows: Vec<String> = tables.iter().flat_map(|table| &table.rows).map(|row| format!("{row:?}")).collect();
         rows.sort_unstable();
         state.insert(name, rows);
     }
