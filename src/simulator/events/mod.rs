@@ -19,7 +19,7 @@ use crate::simulator::events::options::OptionSetting;
 use crate::simulator::events::running::{RunningSession, World};
 use crate::simulator::events::session::{Definition, Rules};
 use crate::simulator::events::statement::{Change, Statement};
-use crate::simulator::faults::Switches;
+use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::sql::tokenizer::tokenize;
 use crate::simulator::versions::{VersionData, VersionRange};
