@@ -22,6 +22,7 @@ mod layers;
 #[path = "../live/mod.rs"]
 mod live;
 mod parse;
+mod places;
 mod report;
 mod right_answers;
 mod simulator_events;
