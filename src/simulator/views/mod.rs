@@ -123,6 +123,7 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("configurations", Access::Public, security::configurations),
     ("server_principals", Access::Public, security::principals),
     ("server_permissions", Access::Public, empty),
+    ("server_trigger_events", Access::Public, empty),
     ("server_triggers", Access::Public, empty),
     ("server_audits", Access::Public, empty),
     ("traces", Access::Public, security::traces),
