@@ -162,7 +162,12 @@ impl Run<'_> {
 
     fn before(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
+        let version = statements.version();
         list.add("before: who answers", statements.common("identity", &[])?);
+        if (ServerVersion::V2017..ServerVersion::AzureMi).contains(&version) {
+            list.add("before: Windows or Linux", statements.common("host_info", &[])?);
+        }
+        list.add("before: since when it runs", statements.common("server_start", &[])?);
         list.add("before: what this login may do", statements.common("rights", &[])?);
         list.add("before: what this build offers", statements.common("capabilities", &[])?);
         for scenario in self.scenarios.iter().filter(|scenario| scenario.session.value.is_none()) {

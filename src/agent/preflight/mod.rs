@@ -1,10 +1,12 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
+mod identity;
 mod keys;
 mod look;
 mod rights;
 
+pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
 
 use crate::agent::clock::Clock;
@@ -75,30 +77,6 @@ pub(super) struct Plan {
     pub modules: Vec<Module>,
     /// What was odd.
     pub problems: Vec<Problem>,
-}
-
-/// Asks who the server is. A server that is not SQL Server, or one of an unknown version, is refused.
-pub(super) async fn identify(server: &mut Server, sessions: &Sessions) -> Result<ServerIdentity, CaptureError> {
-    // The identity statement is the same for every version.
-    let statements = Statements::new(sessions, ServerVersion::V2008R2);
-    let table = match server.table(&statements.common("identity", &[])?).await {
-        Err(error) if error.number().is_some() => {
-            return Err(CaptureError::refused(Refusal::Version, "the server does not answer as SQL Server does", None)
-                .caused_by(error));
-        }
-        result => result?,
-    };
-    let text = |name: &str| table.text(0, name).unwrap_or_default().to_owned();
-    let engine_edition = table.integer(0, "engine_edition").unwrap_or(0);
-    let product_version = text("product_version");
-    Ok(ServerIdentity {
-        name: text("server_name"),
-        version: ServerVersion::from_product(&product_version, engine_edition),
-        product_version,
-        edition: text("edition"),
-        engine_edition,
-        virtual_machine: None,
-    })
 }
 
 /// Settles the plan of a capture, or refuses it with the reason and the remedy.
