@@ -68,6 +68,7 @@ pub(crate) fn connect_options(simulator: &Simulator) -> ConnectOptions {
         query_timeout: LIMIT,
         workstation: "test".to_owned(),
         read_only: false,
+        browser_port: 1434,
     }
 }
 
