@@ -1,22 +1,16 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
-<<<<<<< HEAD
-mod identity;
-=======
 mod events;
->>>>>>> rights
+mod identity;
 mod keys;
 mod look;
 mod objects;
 pub(crate) mod rights;
 pub(crate) mod side_effects;
 
-<<<<<<< HEAD
-pub(super) use identity::identify;
-=======
 pub(super) use events::EventPlan;
->>>>>>> rights
+pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
 pub(super) use side_effects::SideEffects;
 
