@@ -1,16 +1,16 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
-mod identity;
 mod events;
+mod identity;
 mod keys;
 mod look;
 mod objects;
 pub(crate) mod rights;
 pub(crate) mod side_effects;
 
-pub(super) use identity::identify;
 pub(super) use events::EventPlan;
+pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
 pub(super) use side_effects::SideEffects;
 
@@ -191,11 +191,17 @@ fn counters_only(rights: &Rights, options: &CaptureOptions) -> Result<Option<Pro
     Ok(None)
 }
 
+/// The version that answered, where it is one that statements exist for.
+pub(super) fn known_version(identity: &ServerIdentity) -> Result<ServerVersion, CaptureError> {
+    identity.version.ok_or_else(|| {
+        let text = format!("version {} of the server is not known", identity.product_version);
+        CaptureError::refused(Refusal::Version, text, None)
+    })
+}
+
 fn supported_version(identity: &ServerIdentity, scenarios: &[Scenario]) -> Result<ServerVersion, CaptureError> {
     let refused = |text: String| CaptureError::refused(Refusal::Version, text, None);
-    let version = identity
-        .version
-        .ok_or_else(|| refused(format!("version {} of the server is not known", identity.product_version)))?;
+    let version = known_version(identity)?;
     if let Some(scenario) = scenarios.iter().find(|scenario| version < scenario.minimum_version) {
         return Err(refused(format!(
             "scenario {} needs SQL Server {} or newer",
