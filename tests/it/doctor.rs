@@ -9,6 +9,7 @@ use xestack::model::{Doctor, NeedState, ScenarioReadiness, ServerVersion, Tool};
 use xestack::report::{self, Format, Style};
 use xestack::simulator::launch::LaunchOptions;
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
+use xestack::simulator::workload::pace::Pace;
 
 const ALL: [ServerVersion; 8] = [
     ServerVersion::V2008R2,
@@ -29,8 +30,13 @@ fn options() -> DoctorOptions {
     }
 }
 
-async fn ask(version: ServerVersion, faults: &[&str], change: impl FnOnce(&mut LaunchOptions)) -> Result<Doctor, CaptureError> {
+async fn ask(
+    version: ServerVersion,
+    faults: &[&str],
+    change: impl FnOnce(&mut LaunchOptions),
+) -> Result<Doctor, CaptureError> {
     let lab = Lab::new(version, |launch| {
+        launch.pace = Pace::Steady;
         launch.faults.extend(faults.iter().map(|fault| (*fault).to_owned()));
         change(launch);
     })
@@ -77,7 +83,11 @@ async fn every_version_is_ready_for_a_sysadmin_and_says_what_it_would_run() {
         // 2022 CU14 is simulated, the last that tells of sessions in the error log; the survey is a session too.
         let lines: Vec<u64> = found.scenarios.iter().map(|scenario| scenario.error_log.session_lines).collect();
         assert_eq!(lines, if version == ServerVersion::V2022 { [2, 4] } else { [0, 0] }, "{version}");
-        assert!(found.load.uptime_ms.unwrap() > 0 && found.load.cpu_share.unwrap() > 0.9, "{version}: {:?}", found.load);
+        assert!(
+            found.load.uptime_ms.unwrap() > 0 && found.load.cpu_share.unwrap() > 0.9,
+            "{version}: {:?}",
+            found.load
+        );
         assert!(found.event_sessions.running.as_ref().unwrap().contains(&"system_health".to_owned()), "{version}");
         let poll = found.scenarios[0].poll.as_ref().unwrap();
         assert!(poll.cpu_ms.is_some() && poll.readings > 1, "{version}: {poll:?}");
@@ -88,15 +98,30 @@ async fn every_version_is_ready_for_a_sysadmin_and_says_what_it_would_run() {
 async fn each_right_that_is_missing_is_named_with_its_grant() {
     for (version, denied, state, grant) in [
         (ServerVersion::V2019, "VIEW SERVER STATE", ScenarioReadiness::Impossible, "GRANT VIEW SERVER STATE TO [sa];"),
-        (ServerVersion::V2019, "ALTER ANY EVENT SESSION", ScenarioReadiness::CountersOnly, "GRANT ALTER ANY EVENT SESSION TO [sa];"),
-        (ServerVersion::V2012, "ALTER ANY EVENT SESSION", ScenarioReadiness::CountersOnly, "GRANT ALTER ANY EVENT SESSION TO [sa];"),
+        (
+            ServerVersion::V2019,
+            "ALTER ANY EVENT SESSION",
+            ScenarioReadiness::CountersOnly,
+            "GRANT ALTER ANY EVENT SESSION TO [sa];",
+        ),
+        (
+            ServerVersion::V2012,
+            "ALTER ANY EVENT SESSION",
+            ScenarioReadiness::CountersOnly,
+            "GRANT ALTER ANY EVENT SESSION TO [sa];",
+        ),
         (
             ServerVersion::V2022,
             "VIEW SERVER PERFORMANCE STATE",
             ScenarioReadiness::Impossible,
             "GRANT VIEW SERVER PERFORMANCE STATE TO [sa];",
         ),
-        (ServerVersion::V2022, "DROP ANY EVENT SESSION", ScenarioReadiness::CountersOnly, "GRANT DROP ANY EVENT SESSION TO [sa];"),
+        (
+            ServerVersion::V2022,
+            "DROP ANY EVENT SESSION",
+            ScenarioReadiness::CountersOnly,
+            "GRANT DROP ANY EVENT SESSION TO [sa];",
+        ),
         (
             ServerVersion::V2025,
             "ALTER ANY EVENT SESSION DROP EVENT",
@@ -111,15 +136,24 @@ async fn each_right_that_is_missing_is_named_with_its_grant() {
             assert!(scenario.remedy.as_deref().unwrap().contains(grant), "{context}: {:?}", scenario.remedy);
             assert!(scenario.reason.is_some() && scenario.would_run.is_none(), "{context}");
         }
-        let missing: Vec<&str> =
-            found.login.needs.iter().filter(|need| need.state == NeedState::Missing).filter_map(|need| need.grant.as_deref()).collect();
+        let missing: Vec<&str> = found
+            .login
+            .needs
+            .iter()
+            .filter(|need| need.state == NeedState::Missing)
+            .filter_map(|need| need.grant.as_deref())
+            .collect();
         assert!(missing.contains(&grant), "{context}: {missing:?}");
         let text = report::render_doctor(Format::Text, &found, &Style::default());
         assert!(text.replace('\n', " ").contains("GRANT"), "{context}: {text}");
     }
     let found = ask(ServerVersion::V2019, &["deny=sysadmin"], nothing).await.unwrap();
     assert_eq!(readiness(&found), [ScenarioReadiness::Ready; 2]);
-    assert!(!found.trace_flags.opt_in_accepted && found.trace_flags.opt_in.contains("sysadmin"), "{:?}", found.trace_flags);
+    assert!(
+        !found.trace_flags.opt_in_accepted && found.trace_flags.opt_in.contains("sysadmin"),
+        "{:?}",
+        found.trace_flags
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +178,9 @@ async fn what_cannot_be_read_is_not_known_and_the_rest_stands() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flags_triggers_and_audits_are_told() {
-    let found = ask(ServerVersion::V2019, &["ddl-trigger=audit"], |launch| launch.startup_flags = vec![1118, 3656]).await.unwrap();
+    let found = ask(ServerVersion::V2019, &["ddl-trigger=audit"], |launch| launch.startup_flags = vec![1118, 3656])
+        .await
+        .unwrap();
     assert_eq!(found.trace_flags.on_globally, Some(vec![1118, 3656]));
     assert!(!found.side_effects.ddl_triggers.is_empty(), "{:?}", found.side_effects);
     assert!(!found.side_effects.audits.is_empty(), "{:?}", found.side_effects);
@@ -170,7 +206,9 @@ async fn it_only_looks() {
         assert!(sent.len() > 10);
         for sql in sent.iter() {
             let statement = sql.lines().find(|line| !line.starts_with("--")).unwrap();
-            let looks = statement.starts_with("SELECT ") || statement.starts_with("DBCC TRACESTATUS ") || statement.starts_with("SET LOCK_TIMEOUT");
+            let looks = statement.starts_with("SELECT ")
+                || statement.starts_with("DBCC TRACESTATUS ")
+                || statement.starts_with("SET LOCK_TIMEOUT");
             assert!(looks, "{version}: {sql}");
         }
     }
@@ -179,7 +217,8 @@ async fn it_only_looks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_json_has_the_keys_of_the_contract() {
     let found = ask(ServerVersion::V2022, &["deny=ALTER ANY EVENT SESSION"], nothing).await.unwrap();
-    let json: serde_json::Value = serde_json::from_str(&report::render_doctor(Format::Json, &found, &Style::default())).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&report::render_doctor(Format::Json, &found, &Style::default())).unwrap();
     assert_eq!(json["schema"], "xestack.doctor/1");
     assert_eq!(json["server"]["version"], "2022");
     assert_eq!(json["scenarios"][0]["readiness"], "counters_only");
@@ -189,8 +228,18 @@ async fn the_json_has_the_keys_of_the_contract() {
     assert_eq!(
         keys,
         [
-            "schema", "tool", "asked_at", "server", "load", "login", "scenarios", "trace_flags", "event_sessions", "side_effects",
-            "symbols", "problems"
+            "schema",
+            "tool",
+            "asked_at",
+            "server",
+            "load",
+            "login",
+            "scenarios",
+            "trace_flags",
+            "event_sessions",
+            "side_effects",
+            "symbols",
+            "problems"
         ]
     );
     assert_eq!(serde_json::from_value::<Doctor>(json).unwrap(), found);

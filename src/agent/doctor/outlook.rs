@@ -30,10 +30,10 @@ pub(super) fn of_scenario(
     match plan {
         Ok(plan) => {
             outlook.would_run = would_run(plan);
-            if let Some(problem) = plan.problems.iter().find(|problem| problem.code == preflight::COUNTERS_ONLY) {
+            if let Readiness::CountersOnly { missing } = rights.readiness() {
                 outlook.readiness = ScenarioReadiness::CountersOnly;
-                outlook.reason = Some(problem.message.clone());
-                outlook.remedy.clone_from(&problem.hint);
+                outlook.reason = Some(format!("no call stacks: the login lacks {}", missing.rights.join(", ")));
+                outlook.remedy = Some(missing.hint());
             }
         }
         Err(error) => {
@@ -127,7 +127,7 @@ pub(super) fn opt_in(
         plans.iter().filter_map(|plan| plan.events.as_ref()).any(|events| events.callstack_action == "callstack_rva");
     let refusal = match rights.standing(Need::TraceFlags) {
         Standing::NotOffered => Some("not offered here: these trace flags do not exist in this place".to_owned()),
-        Standing::Missing(missing) => Some(format!("refused: only sysadmin may; {}", missing.hint())),
+        Standing::Missing(_) => Some("refused: only a member of sysadmin may".to_owned()),
         Standing::Held if on_globally.is_none() => {
             Some("refused: the state of trace flags is unknown, so they could not be restored".to_owned())
         }
