@@ -19,9 +19,9 @@ use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::permissions::{Account, Rights};
 use crate::simulator::versions::VersionData;
+use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
 use crate::simulator::workload::pace::Load;
-use crate::simulator::workload::Truth;
 use secrecy::ExposeSecret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -259,6 +259,13 @@ impl Instance {
     /// The name of the computer itself.
     pub fn computer_name(&self) -> &'static str {
         if self.is_second_node { "XESTACK-NODE-B" } else { "XESTACK-SIM" }
+    }
+
+    /// The name of the node that is to take over, if a fault makes this one fail over.
+    pub fn second_node(&self) -> Option<String> {
+        let state = self.lock();
+        let given = state.moments.failover()?;
+        Some(given.map_or_else(|| format!("{}-B", self.name), str::to_owned))
     }
 
     /// Whether another node answers on its address.

@@ -5,8 +5,8 @@ use crate::simulator::events::histogram::Overflow;
 use crate::simulator::faults::Fault;
 use crate::simulator::permissions::Account;
 use crate::simulator::versions::VersionData;
-use crate::simulator::workload::{UPTIME_HOURS, Workload};
 use crate::simulator::workload::pace::Pace;
+use crate::simulator::workload::{UPTIME_HOURS, Workload};
 use secrecy::SecretString;
 
 /// How an instance is set up.

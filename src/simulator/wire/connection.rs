@@ -27,9 +27,12 @@ use tokio::task::spawn_blocking;
 /// The longest request that is read.
 const REQUEST_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
-/// What all connections of a server share.
+/// What a connection is served with; all of a server's share most of it.
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) backend: Arc<dyn Backend>,
+    /// Number of the instance, from 1.
+    pub(crate) number: u32,
     pub(crate) server_name: String,
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
@@ -372,8 +375,8 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
 
     /// Sends the first half of what is answered without a row, and nothing more.
     async fn close_in_answer(&mut self, answer: &mut Answer<'a>) -> ConnectionError {
-        answer.statement_done(self.writer.body());
-        answer.statement_done(self.writer.body());
+        let whole = std::mem::replace(answer, Answer::new(Scope::Batch, &self.endpoint.server_name));
+        whole.end(self.writer.body(), None, false);
         let half = self.writer.body().len() / 2;
         self.writer.body().truncate(half);
         self.close_unfinished().await
@@ -442,9 +445,9 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         let Some(hook) = self.endpoint.hooks.get() else {
             return Ok(Flow::GoesOn);
         };
-        let connection = self.number;
+        let (instance, connection) = (self.endpoint.number, self.number);
         let sql = Arc::clone(sql);
-        let ask = move || hook(&HookPoint { connection, request, sql: &sql, phase });
+        let ask = move || hook(&HookPoint { instance, connection, request, sql: &sql, phase });
         match spawn_blocking(ask).await.map_err(|_| ConnectionError::SessionPanicked)? {
             HookAction::Continue => Ok(Flow::GoesOn),
             HookAction::Disconnect => Err(ConnectionError::EndedByHook),
@@ -511,6 +514,7 @@ mod tests {
         let (server, _) = listener.accept().await.unwrap();
         let endpoint = Endpoint {
             backend: Arc::new(NoLogins),
+            number: 1,
             server_name: String::new(),
             tls,
             hooks: Hooks::default(),
