@@ -23,6 +23,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
 
 /// The longest request that is read.
 const REQUEST_LIMIT_BYTES: usize = 64 * 1024 * 1024;
@@ -64,6 +65,7 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         requests: 0,
         executed: Vec::new(),
         transactions: Transactions::default(),
+        closing: closing.clone(),
         closes_in_row: false,
         bytes_per_second: None,
     };
@@ -76,8 +78,6 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         }
     };
     tokio::select! {
-        // First, so that nothing is sent once the server has ended the session.
-        biased;
         () = closing.cancelled() => Err(ConnectionError::EndedByServer),
         ended = received_and_run => ended,
     }
@@ -119,6 +119,8 @@ struct Connection<'a, S> {
     /// Those of the message being answered, for hooks.
     executed: Vec<(u64, Arc<str>)>,
     transactions: Transactions,
+    /// Cancelled when the server ends the session.
+    closing: CancellationToken,
     /// The connection is to be closed in the middle of the next row.
     closes_in_row: bool,
     /// How fast the answer is to be sent; `None`: at once.
@@ -478,7 +480,8 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         });
         let (session, value) = called.await.map_err(|_| ConnectionError::SessionPanicked)?;
         self.session = Some(session);
-        Ok(value)
+        // Nothing is sent of what a session says when the server has ended it.
+        if self.closing.is_cancelled() { Err(ConnectionError::EndedByServer) } else { Ok(value) }
     }
 }
 
