@@ -275,13 +275,16 @@ pub(super) struct SimulateArguments {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:14330")]
     pub listen: SocketAddr,
+    /// How many instances to simulate, on this port and those that follow, or on free ones.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub instances: u16,
     /// What the server does.
     #[arg(long, value_name = "WORKLOAD", default_value = "lock-hash")]
     pub workload: String,
     /// Version of the server.
     #[arg(long, value_name = "VERSION", default_value = "2019")]
     pub server_version: ServerVersion,
-    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise.
+    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise, or fail.
     #[arg(long, value_name = "FAULT")]
     pub fault: Vec<String>,
     /// Work in bursts of this length from the START of an event session, instead of steadily.
