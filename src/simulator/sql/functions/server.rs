@@ -3,7 +3,6 @@
 use super::{Call, Function, Signature, function, int_parameter, signature, text_parameter};
 use crate::simulator::host::{Host, SessionContext};
 use crate::simulator::output::Message;
-use crate::simulator::seeded;
 use crate::simulator::value::{Datum, SqlType};
 
 /// What functions can ask while a statement runs.
@@ -250,7 +249,7 @@ fn has_permission(call: &Call<'_>) -> Result<Datum, Message> {
     Ok(flag(call.server.host.has_permission(call.server.context, call.text(2))))
 }
 
-/// The id that sys.all_objects shows; NULL for what the server does not have.
+/// System objects have negative ids; theirs is made of the name here. NULL for what the server does not have.
 fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
     let plain = call.text(0).replace(['[', ']'], "").to_lowercase();
     let parts: Vec<&str> = plain.split('.').collect();
@@ -259,11 +258,7 @@ fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
         [.., schema, name] => (if schema.is_empty() { "sys" } else { *schema }, *name),
         [] => return Ok(Datum::Null),
     };
-    Ok(if call.server.host.columns(schema, name).is_some() {
-        Datum::Int(i64::from(seeded::object_id(name)))
-    } else {
-        Datum::Null
-    })
+    Ok(call.server.host.object_id(schema, name).map_or(Datum::Null, |id| Datum::Int(id.into())))
 }
 
 /// Version 4, variant 1, as NEWID makes them.
