@@ -152,7 +152,8 @@ impl Host for Instance {
 
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
         let mut state = self.lock();
-        let (holder, count) = state.locks.entry((session.database.clone(), resource.to_owned())).or_insert((session.spid, 0));
+        let (holder, count) =
+            state.locks.entry((session.database.clone(), resource.to_owned())).or_insert((session.spid, 0));
         if *holder != session.spid {
             return -1;
         }
