@@ -80,8 +80,15 @@ impl Printer {
             width: if to_file { *WIDTHS.start() } else { width },
             colour: !to_file && colour_on(&io::stdout()),
         };
-        let text = report::render(output.format, report, &style);
-        let Some(path) = file else { return self.result(&text) };
+        self.text(&report::render(output.format, report, &style), output)
+    }
+
+    /// A finished text where it was asked for.
+    pub(super) fn text(&self, text: &str, output: &ReportOutput) -> Result<(), Failure> {
+        self.bar.finish_and_clear();
+        let Some(path) = output.output.as_deref().filter(|path| !is_standard_output(path)) else {
+            return self.result(text);
+        };
         private_file::write_atomic(path, text.as_bytes()).map_err(|error| {
             Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
         })?;
