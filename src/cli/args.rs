@@ -1,5 +1,6 @@
 //! Owns the arguments, as clap reads them.
 
+use crate::agent::run::RunId;
 use crate::model::ServerVersion;
 use crate::report::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -15,6 +16,7 @@ Examples:
   xestack doctor -S db1 -U dba               what this login may do there, and what is missing
   xestack capture -S db1 -U dba --scenario sos-yield --for 60s
                                              one window on a real server
+  xestack cleanup -S db1 -U dba --dry-run    what captures that died have left
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
                                              what a saved histogram shows
   xestack report 20260131T024000Z-0a1b2c3d.zip
@@ -51,6 +53,14 @@ pub(super) enum Command {
                             xestack doctor -S db1 -U dba --scenario sos-yield --format json\n\n\
                             Exit codes: 0 all scenarios ready, 5 some with counters only or something not known, 4 none possible.")]
     Doctor(DoctorArguments),
+    /// Undoes what captures that died have left on a server.
+    #[command(after_help = "Examples:\n  xestack cleanup -S db1 -U dba --dry-run\n  xestack cleanup -S db1 -U dba\n  \
+                            xestack cleanup -S db1 -U dba --force 20260131T024000Z-0a1b2c3d\n\nWhat a run left is undone once it \
+                            is dead: its process on this machine is gone, or, for one of another machine, its deadline has \
+                            passed by a minute on the server's clock. What is not by name and checksum of xestack is never \
+                            touched. A broken connection is tried again for 60 s.\n\nExit codes: 0 nothing of a dead run \
+                            remains, 6 something does; others as for capture.")]
+    Cleanup(CleanupArguments),
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
     /// What saved target XML, pasted stacks or bundles show.
@@ -238,6 +248,24 @@ pub(super) struct SqlArguments {
     pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CleanupArguments {
+    /// Only list what there is and what would be done.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Give up this run of another machine before its deadline; only when it is certain that it is dead.
+    #[arg(long, value_name = "RUN_ID")]
+    pub force: Option<RunId>,
+    /// Folder with the journals of this machine.
+    #[arg(long, value_name = "FOLDER", env = "XESTACK_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
 }
 
 #[derive(Debug, Args)]
