@@ -4,7 +4,31 @@ use crate::agent::clock::Clock;
 use crate::agent::server::Server;
 use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
-use crate::statements::Statements;
+use crate::statements::{NO_LOCK_TIMEOUT, Statements};
+
+/// A sample: as [`read`], in a batch that waits for no lock.
+pub(super) async fn poll(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+    problems: &mut Vec<Problem>,
+) -> Result<Snapshot, SqlServerError> {
+    let taken_at = clock.utc();
+    let Ok(batch) = statements.poll(names) else { return Ok(Snapshot { taken_at, ..Snapshot::default() }) };
+    match server.run(&batch).await {
+        Ok(tables) => Ok(Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }),
+        Err(error) if error.is_connection_lost() => Err(error),
+        Err(_) => {
+            // The batch may have ended before its last statement.
+            match server.run(NO_LOCK_TIMEOUT).await {
+                Err(error) if error.is_connection_lost() => return Err(error),
+                _ => {}
+            }
+            read_apart(server, statements, clock, names, problems).await
+        }
+    }
+}
 
 /// Reads tables by their names in the catalogue. A table that cannot be read is left out and becomes a problem, so that
 /// one missing right does not cost the others; only a lost connection is an error.
@@ -15,17 +39,27 @@ pub(super) async fn read(
     names: &[String],
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
-    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
-    let Ok(batch) = statements.counters(names) else { return Ok(snapshot) };
+    let taken_at = clock.utc();
+    let Ok(batch) = statements.counters(names) else { return Ok(Snapshot { taken_at, ..Snapshot::default() }) };
     match server.run(&batch).await {
-        Ok(tables) => snapshot.tables = names.iter().cloned().zip(tables).collect(),
-        Err(error) if error.is_connection_lost() => return Err(error),
-        Err(_) => {
-            for name in names {
-                if let Some(table) = read_alone(server, statements, name, problems).await? {
-                    snapshot.tables.insert(name.clone(), table);
-                }
-            }
+        Ok(tables) => Ok(Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }),
+        Err(error) if error.is_connection_lost() => Err(error),
+        Err(_) => read_apart(server, statements, clock, names, problems).await,
+    }
+}
+
+/// Each table in a batch of its own.
+async fn read_apart(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+    problems: &mut Vec<Problem>,
+) -> Result<Snapshot, SqlServerError> {
+    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
+    for name in names {
+        if let Some(table) = read_alone(server, statements, name, problems).await? {
+            snapshot.tables.insert(name.clone(), table);
         }
     }
     Ok(snapshot)

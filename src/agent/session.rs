@@ -2,12 +2,28 @@
 
 use crate::agent::journal::{State, Step};
 use crate::agent::outcome::{CaptureError, RawTarget, Refusal};
-use crate::agent::window::Window;
+use crate::agent::window::{Open, Window};
 use crate::agent::{counters, lock};
 use crate::catalog::sessions::Scenario;
-use crate::model::{EventContext, Problem, SessionEvidence, Severity};
+use crate::model::{EventContext, Problem, SessionEvidence, SessionState, Severity};
 use crate::parse::target;
 use crate::statements::SessionDefinition;
+
+/// `The event, "…", does not exist in the event session. Object cannot be dropped from the event session.`
+const EVENT_NOT_IN_SESSION: u32 = 25653;
+/// `Cannot alter the event session …, because it does not exist or you do not have permission.`
+const DOES_NOT_EXIST: u32 = 15151;
+
+/// Whether a session fires no more events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// It does not.
+    Silent,
+    /// It does: the server refused.
+    Refused,
+    /// There is no such session.
+    Gone,
+}
 
 /// An event session at work.
 #[derive(Debug, Clone)]
@@ -29,7 +45,7 @@ impl CaptureSession {
     }
 
     /// What is known of it before its target is read.
-    fn evidence(&self) -> SessionEvidence {
+    pub(super) fn evidence(&self) -> SessionEvidence {
         SessionEvidence {
             name: self.name().to_owned(),
             context: EventContext {
@@ -87,19 +103,32 @@ impl Window {
         self.change(Step::StartSession { session: session.name().to_owned() }, &sql).await
     }
 
-    /// Ends the firing and keeps the target; false where the server refuses that.
-    pub(super) async fn silence(&mut self, session: &CaptureSession) -> Result<bool, CaptureError> {
+    /// Ends the firing and keeps the target.
+    pub(super) async fn silence(&mut self, session: &CaptureSession) -> Result<Silence, CaptureError> {
         let sql = self.statements().drop_event(session.name(), &session.scenario.session.event)?;
         match self.change(Step::DropEvent { session: session.name().to_owned() }, &sql).await {
-            Ok(()) => Ok(true),
-            Err(CaptureError::Server(error)) if error.number().is_some() => Ok(false),
+            Ok(()) => Ok(Silence::Silent),
+            Err(CaptureError::Server(error)) => match error.number() {
+                // Sent before, and its answer was lost.
+                Some(EVENT_NOT_IN_SESSION) => Ok(Silence::Silent),
+                Some(DOES_NOT_EXIST) => Ok(Silence::Gone),
+                Some(_) => Ok(Silence::Refused),
+                None => Err(CaptureError::Server(error)),
+            },
             Err(error) => Err(error),
         }
     }
 
-    /// The target as it is, saved and read; without a target where the session is gone, which is another matter than a
-    /// session without events (field report L-05).
-    pub(super) async fn read(&mut self, session: &CaptureSession) -> Result<SessionEvidence, CaptureError> {
+    /// The target as it is, saved and read; without a target, what became of the session: gone and stopped are other
+    /// matters than a session without events (field report L-05).
+    pub(super) async fn read(
+        &mut self,
+        session: &CaptureSession,
+        open: Option<&Open>,
+    ) -> Result<SessionEvidence, CaptureError> {
+        if self.was_started_again(session) {
+            return Ok(SessionEvidence { state: Some(SessionState::StartedAgain), ..session.evidence() });
+        }
         let sql = self.statements().read_target(session.name())?;
         let table = self.server.table(&sql).await?;
         let unsigned = |name: &str| table.integer(0, name).and_then(|number| u64::try_from(number).ok());
@@ -109,15 +138,18 @@ impl Window {
             buffer_bytes: unsigned("regular_buffer_size"),
             ..session.evidence()
         };
-        if let Some(text) = table.text(0, "target_data") {
-            evidence.target = target::parse_targets(text).into_iter().next();
-            self.gathered.targets.push(RawTarget {
-                session: session.name().to_owned(),
-                bucket: evidence.bucket.clone(),
-                symbolised: false,
-                text: text.to_owned(),
-            });
-        }
+        let Some(text) = table.text(0, "target_data") else {
+            evidence.state = Some(self.state_of(session, open).await?);
+            return Ok(evidence);
+        };
+        evidence.state = Some(SessionState::Running);
+        evidence.target = target::parse_targets(text).into_iter().next();
+        self.gathered.targets.push(RawTarget {
+            session: session.name().to_owned(),
+            bucket: evidence.bucket.clone(),
+            symbolised: false,
+            text: text.to_owned(),
+        });
         Ok(evidence)
     }
 

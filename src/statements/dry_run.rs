@@ -2,7 +2,9 @@
 
 use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
-use crate::statements::{Filters, RenderError, Scope, SessionDefinition, Statements, symbol_trace_flags};
+use crate::statements::{
+    Filters, RenderError, Scope, SessionDefinition, Statements, sample_names, snapshot_names, symbol_trace_flags,
+};
 
 /// What a dry run is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,16 +152,6 @@ impl Run<'_> {
         }
     }
 
-    fn counters(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.scenarios.iter().flat_map(|scenario| &scenario.counters.snapshot) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-
     fn before(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
         list.add("before: who answers", statements.common("identity", &[])?);
@@ -228,16 +220,16 @@ impl Run<'_> {
         for scenario in &self.scenarios {
             list.add("change: the window opens", statements.session("start_session", &self.name(scenario))?);
         }
-        list.add("counters: first", statements.counters(&self.counters())?);
+        list.add("counters: first", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
         if let Some(scenario) = self.scenarios.first() {
             let purpose = format!("counters: samples through {} s", self.options.window_seconds);
-            list.add(&purpose, statements.common(&scenario.counters.sample, &[])?);
+            list.add(&purpose, statements.poll(&sample_names(scenario))?);
         }
         for scenario in &self.scenarios {
             let drop_event = statements.drop_event(&self.name(scenario), &scenario.session.event)?;
             list.add("change: the window closes; the target stays", drop_event);
         }
-        list.add("counters: last", statements.counters(&self.counters())?);
+        list.add("counters: last", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
         Ok(())
     }
 

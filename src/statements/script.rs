@@ -36,6 +36,12 @@ pub struct SessionDefinition {
     pub partition_mode: String,
 }
 
+/// What is read with the counters to watch over the window: the collector's own session, and the event sessions that run.
+const WATCHED: [&str; 2] = ["dm_exec_sessions", "dm_xe_sessions"];
+
+/// The usual wait for locks again: without end.
+pub const NO_LOCK_TIMEOUT: &str = "SET LOCK_TIMEOUT -1";
+
 /// The statements for one version.
 #[derive(Debug, Clone, Copy)]
 pub struct Statements<'a> {
@@ -161,11 +167,34 @@ impl<'a> Statements<'a> {
         self.common(statement, &[("value", Argument::Text(scenario.session.value.as_deref().unwrap_or_default()))])
     }
 
+    /// Several counter tables in one batch that never waits for a lock.
+    pub fn poll(&self, names: &[String]) -> Rendered {
+        Ok(format!("SET LOCK_TIMEOUT 0;\n{};\n{NO_LOCK_TIMEOUT}", self.counters(names)?))
+    }
+
     /// Several counter tables in one batch, so that they are of one moment.
     pub fn counters(&self, names: &[String]) -> Rendered {
         let statements: Result<Vec<String>, RenderError> = names.iter().map(|name| self.common(name, &[])).collect();
         Ok(statements?.join(";\n"))
     }
+}
+
+/// What is read at the start and at the end of a window: the counters of all its scenarios, each once, and what is
+/// watched.
+pub fn snapshot_names<'a>(scenarios: impl Iterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in scenarios.flat_map(|scenario| &scenario.counters.snapshot).map(String::as_str).chain(WATCHED) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// What each sample inside a window reads: the scenario's own, SQL Server's CPU, and what is watched.
+pub fn sample_names(scenario: &Scenario) -> Vec<String> {
+    let own = std::iter::once(scenario.counters.sample.as_str());
+    own.chain(["dm_os_sys_info"]).chain(WATCHED).map(str::to_owned).collect()
 }
 
 /// The trace flags that symbolise call stacks in a version: 3656, and 2592 with it from SQL Server 2019 on

@@ -9,6 +9,7 @@ pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
 
 use crate::agent::clock::Clock;
 use crate::agent::counters;
+use crate::agent::guards::{GuardLimits, Load};
 use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
@@ -53,8 +54,12 @@ pub(super) struct Plan {
     pub scenarios: Vec<ScenarioPlan>,
     /// Names of the keys in the maps that have no single value, for example of spinlock types.
     pub map_names: BTreeMap<u64, String>,
-    /// Event sessions of others that run.
-    pub other_event_sessions: Vec<String>,
+    /// Event sessions that run.
+    pub running_sessions: Vec<String>,
+    /// How busy SQL Server was.
+    pub load: Load,
+    /// What an open window may do to it.
+    pub guards: GuardLimits,
     /// What events are filtered to besides.
     pub filters: Filters,
     /// `callstack` or `callstack_rva`.
@@ -138,7 +143,7 @@ pub(super) async fn plan(
         planned.events_per_second = rate;
     }
     let flags_to_use = look::flags_to_use(&flags, &look, cpu_limit(scenarios), options, uses_rva)?;
-    let other_event_sessions = running_sessions(server, &statements).await?;
+    let running_sessions = running_sessions(server, &statements).await?;
     identity.virtual_machine = look
         .after
         .tables
@@ -153,7 +158,9 @@ pub(super) async fn plan(
         version,
         scenarios: planned,
         map_names,
-        other_event_sessions,
+        running_sessions,
+        load: Load { cpu_share: look.cpu_share, queued: counters::work_queue(&look.after) },
+        guards: GuardLimits::new(scenarios, options),
         filters,
         callstack_action,
         target,
