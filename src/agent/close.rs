@@ -64,8 +64,12 @@ impl Window {
                 open.early = Some(EarlyEnd::SessionLost);
             }
             self.gathered.after = Some(after);
-            (self.surroundings.observer)(&Progress::Reading);
         }
+        if sessions.is_empty() {
+            self.note_end(open, &closing.silences);
+            return Ok(());
+        }
+        (self.surroundings.observer)(&Progress::Reading);
         let latency = sessions.iter().map(|session| session.scenario.session.dispatch_latency_seconds).max();
         self.await_dispatch(ended, latency.unwrap_or_default()).await;
         for session in sessions.iter().skip(closing.read) {
@@ -106,8 +110,18 @@ impl Window {
         if list.integer(row, "running") == Some(1) {
             return Ok(SessionState::Running);
         }
-        let restarted = open.is_some_and(|open| open.early == Some(EarlyEnd::Restarted));
-        Ok(if restarted { SessionState::StoppedByRestart } else { SessionState::StoppedBySomeone })
+        let Some(open) = open else { return Ok(SessionState::StoppedBySomeone) };
+        let bound = self.max_duration().map(Duration::from_secs);
+        Ok(match open.early {
+            Some(EarlyEnd::Restarted) => SessionState::StoppedByRestart,
+            _ if bound.is_some_and(|bound| open.had_passed(bound)) => SessionState::StoppedByMaxDuration,
+            _ => SessionState::StoppedBySomeone,
+        })
+    }
+
+    /// The bound in time that the sessions of this run were made with.
+    pub(super) fn max_duration(&self) -> Option<u64> {
+        self.plan.events.as_ref().and_then(|events| events.max_duration_seconds)
     }
 
     /// Whether the session that runs is not the one that was started: its document is not of this window.

@@ -2,9 +2,23 @@
 
 use crate::agent::clock::Clock;
 use crate::agent::server::Server;
-use crate::model::{Problem, Severity, Snapshot, Table};
+use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{NO_LOCK_TIMEOUT, Statements};
+
+/// Reads tables by their names in the catalogue. A table that cannot be read is left out and becomes a problem, so that
+/// one missing right does not cost the others; only a lost connection is an error.
+pub(super) async fn read(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+    problems: &mut Vec<Problem>,
+) -> Result<Snapshot, SqlServerError> {
+    let (snapshot, refused) = read_each(server, statements, clock, names).await?;
+    note(&refused, problems);
+    Ok(snapshot)
+}
 
 /// A sample: as [`read`], in a batch that waits for no lock.
 pub(super) async fn poll(
@@ -25,28 +39,34 @@ pub(super) async fn poll(
                 Err(error) if error.is_connection_lost() => return Err(error),
                 _ => {}
             }
-            read_apart(server, statements, clock, names, problems).await
+            let (snapshot, refused) = read_apart(server, statements, clock, names).await?;
+            note(&refused, problems);
+            Ok(snapshot)
         }
     }
 }
 
-/// Reads tables by their names in the catalogue. A table that cannot be read is left out and becomes a problem, so that
-/// one missing right does not cost the others; only a lost connection is an error.
-pub(super) async fn read(
+/// Reads tables by their names in the catalogue, and gives with them the names of those that could not be read, with the
+/// server's word.
+pub(super) async fn read_each(
     server: &mut Server,
     statements: &Statements<'_>,
     clock: &dyn Clock,
     names: &[String],
-    problems: &mut Vec<Problem>,
-) -> Result<Snapshot, SqlServerError> {
+) -> Result<Told, SqlServerError> {
     let taken_at = clock.utc();
-    let Ok(batch) = statements.counters(names) else { return Ok(Snapshot { taken_at, ..Snapshot::default() }) };
+    let Ok(batch) = statements.counters(names) else {
+        return Ok((Snapshot { taken_at, ..Snapshot::default() }, vec![]));
+    };
     match server.run(&batch).await {
-        Ok(tables) => Ok(Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }),
+        Ok(tables) => Ok((Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }, vec![])),
         Err(error) if error.is_connection_lost() => Err(error),
-        Err(_) => read_apart(server, statements, clock, names, problems).await,
+        Err(_) => read_apart(server, statements, clock, names).await,
     }
 }
+
+/// What could be read, and the names of what could not, with the server's word.
+type Told = (Snapshot, Vec<(String, SqlServerError)>);
 
 /// Each table in a batch of its own.
 async fn read_apart(
@@ -54,36 +74,34 @@ async fn read_apart(
     statements: &Statements<'_>,
     clock: &dyn Clock,
     names: &[String],
-    problems: &mut Vec<Problem>,
-) -> Result<Snapshot, SqlServerError> {
+) -> Result<Told, SqlServerError> {
     let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
+    let mut refused = Vec::new();
     for name in names {
-        if let Some(table) = read_alone(server, statements, name, problems).await? {
-            snapshot.tables.insert(name.clone(), table);
+        let Ok(sql) = statements.common(name, &[]) else { continue };
+        match server.table(&sql).await {
+            Ok(table) => drop(snapshot.tables.insert(name.clone(), table)),
+            Err(error) if error.is_connection_lost() => return Err(error),
+            Err(error) => refused.push((name.clone(), error)),
         }
     }
-    Ok(snapshot)
+    Ok((snapshot, refused))
 }
 
-async fn read_alone(
-    server: &mut Server,
-    statements: &Statements<'_>,
-    name: &str,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<Table>, SqlServerError> {
-    let Ok(sql) = statements.common(name, &[]) else { return Ok(None) };
-    match server.table(&sql).await {
-        Ok(table) => Ok(Some(table)),
-        Err(error) if error.is_connection_lost() => Err(error),
-        Err(error) => {
-            let message = format!("sys.{name} could not be read: {}", chain(&error));
-            let problem = Problem::new("counters_unreadable", Severity::Partial, message);
-            if !problems.contains(&problem) {
-                problems.push(problem);
-            }
-            Ok(None)
+/// Each table that could not be read is a problem once.
+fn note(refused: &[(String, SqlServerError)], problems: &mut Vec<Problem>) {
+    for (name, error) in refused {
+        let problem = unreadable(name, error);
+        if !problems.contains(&problem) {
+            problems.push(problem);
         }
     }
+}
+
+/// That a table could not be read.
+pub(super) fn unreadable(name: &str, error: &SqlServerError) -> Problem {
+    let message = format!("sys.{name} could not be read: {}", chain(error));
+    Problem::new("counters_unreadable", Severity::Partial, message)
 }
 
 /// An error with its causes, on one line.

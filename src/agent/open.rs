@@ -76,6 +76,8 @@ impl Window {
         (open.heard, open.heard_at) = self.now();
         if lost(&sample, self.gathered.before.as_ref(), sessions) {
             open.early = Some(EarlyEnd::SessionLost);
+        } else {
+            open.seen_running = open.heard;
         }
         let judgement = open.guard.judge(&sample);
         self.gathered.samples.push(sample);
@@ -128,6 +130,9 @@ impl Window {
             }
         }
         let (heard, heard_at) = self.now();
+        if open.early.is_none() {
+            open.seen_running = heard;
+        }
         let gap = heard.saturating_sub(open.heard).as_secs_f64();
         (open.heard, open.heard_at) = (heard, heard_at);
         let message = match open.early {

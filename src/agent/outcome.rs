@@ -60,6 +60,8 @@ pub struct CaptureOptions {
     pub trace_flags: TraceFlagOptions,
     /// Limits on what the open window may do to the server.
     pub guards: GuardOptions,
+    /// Take the counters and make no event session.
+    pub counters_only: bool,
     /// Where journals are kept.
     pub state_dir: PathBuf,
 }
@@ -80,6 +82,7 @@ impl CaptureOptions {
             sample_one_in: None,
             trace_flags: TraceFlagOptions::default(),
             guards: GuardOptions::default(),
+            counters_only: false,
             state_dir,
         }
     }
@@ -141,6 +144,9 @@ pub enum Refusal {
     Policy,
     /// Another run is at work.
     Busy,
+    /// There are no event sessions to be had here now: the engine is off or out of memory, or the edition has none. The
+    /// counters are taken all the same.
+    Unavailable,
 }
 
 /// Why there is no outcome.

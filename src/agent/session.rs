@@ -1,12 +1,14 @@
 //! Owns one event session of a run: made, started, silenced, read, removed. Each change is journalled before it is sent.
 
 use crate::agent::journal::{State, Step};
-use crate::agent::outcome::{CaptureError, RawTarget, Refusal};
+use crate::agent::outcome::{CaptureError, RawTarget};
+use crate::agent::progress::Progress;
 use crate::agent::window::{Open, Window};
-use crate::agent::{counters, lock};
+use crate::agent::{counters, lock, meaning};
 use crate::catalog::sessions::Scenario;
 use crate::model::{EventContext, Problem, SessionEvidence, SessionState, Severity};
 use crate::parse::target;
+use crate::sqlserver::SqlServerError;
 use crate::statements::SessionDefinition;
 
 /// `The event, "…", does not exist in the event session. Object cannot be dropped from the event session.`
@@ -48,10 +50,7 @@ impl CaptureSession {
     pub(super) fn evidence(&self) -> SessionEvidence {
         SessionEvidence {
             name: self.name().to_owned(),
-            context: EventContext {
-                event: Some(self.scenario.session.event.clone()),
-                wait_type: self.scenario.session.wait_type().map(str::to_owned),
-            },
+            context: context(&self.scenario),
             bucket: Some(self.bucket.clone()),
             filter_keys: self.definition.keys.clone().unwrap_or_default(),
             sample_one_in: self.definition.filters.sample_one_in,
@@ -64,6 +63,14 @@ impl CaptureSession {
     }
 }
 
+/// What the events of a scenario's session are.
+pub(super) fn context(scenario: &Scenario) -> EventContext {
+    EventContext {
+        event: Some(scenario.session.event.clone()),
+        wait_type: scenario.session.wait_type().map(str::to_owned),
+    }
+}
+
 impl Window {
     /// One change: the intent is on disk before it is sent, the outcome after it.
     pub(super) async fn change(&mut self, step: Step, sql: &str) -> Result<(), CaptureError> {
@@ -73,34 +80,63 @@ impl Window {
         let result = self.server.run(sql).await;
         let state = match &result {
             Ok(_) => State::Done,
-            // Without an answer the intent stands, and counts as done.
+            // Without an answer the intent stands, and counts as done. So it does where code beside the statement raised the
+            // error: a trigger that does not roll back leaves what was done.
             Err(error) => match error.number() {
-                Some(number) => State::Refused { number },
-                None => return Err(result.err().map_or(CaptureError::Interrupted, CaptureError::Server)),
+                Some(number) if !meaning::is_raised(number) => State::Refused { number },
+                _ => return Err(result.err().map_or(CaptureError::Interrupted, CaptureError::Server)),
             },
         };
         lock(&self.journal).write(clock, step, state).map_err(journal_failed)?;
         result.map(drop).map_err(CaptureError::Server)
     }
 
-    /// CREATE, stopped.
+    /// CREATE, stopped. Where this build does not take MAX_DURATION, once more without it.
     pub(super) async fn create(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
-        let sql = self.statements().create_session(&session.scenario, &session.create, &session.definition)?;
+        let with_duration = self.plan.events.as_ref().is_some_and(|events| events.max_duration_seconds.is_some());
+        let mut definition = session.definition.clone();
+        definition.max_duration_seconds = definition.max_duration_seconds.filter(|_| with_duration);
         let step = Step::CreateSession { session: session.name().to_owned() };
+        let sql = self.statements().create_session(&session.scenario, &session.create, &definition)?;
+        let error = match self.change(step.clone(), &sql).await {
+            Err(CaptureError::Server(error)) if error.number().is_some() => error,
+            result => return result,
+        };
+        if definition.max_duration_seconds.is_none() || !error.number().is_some_and(meaning::is_of_option) {
+            return Err(self.refusal(session.name(), error).await);
+        }
+        self.give_up_max_duration(&error);
+        definition.max_duration_seconds = None;
+        let sql = self.statements().create_session(&session.scenario, &session.create, &definition)?;
         match self.change(step, &sql).await {
             Err(CaptureError::Server(error)) if error.number().is_some() => {
-                // The first error is the cause; nothing further is sent that could hide it (field report L-06).
-                Err(CaptureError::refused(Refusal::Version, "the server refused the event session", None)
-                    .caused_by(error))
+                Err(self.refusal(session.name(), error).await)
             }
             result => result,
+        }
+    }
+
+    fn give_up_max_duration(&mut self, error: &SqlServerError) {
+        let message = format!(
+            "this server does not take MAX_DURATION, so it would not end a session of this run by itself: {}",
+            counters::chain(error)
+        );
+        (self.surroundings.observer)(&Progress::Note(message.clone()));
+        self.gathered.problems.push(Problem::new("max_duration_refused", Severity::Info, message));
+        if let Some(events) = &mut self.plan.events {
+            events.max_duration_seconds = None;
         }
     }
 
     /// START.
     pub(super) async fn start(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
         let sql = self.statements().session("start_session", session.name())?;
-        self.change(Step::StartSession { session: session.name().to_owned() }, &sql).await
+        match self.change(Step::StartSession { session: session.name().to_owned() }, &sql).await {
+            Err(CaptureError::Server(error)) if error.number().is_some() => {
+                Err(self.refusal(session.name(), error).await)
+            }
+            result => result,
+        }
     }
 
     /// Ends the firing and keeps the target.
@@ -127,7 +163,8 @@ impl Window {
         open: Option<&Open>,
     ) -> Result<SessionEvidence, CaptureError> {
         if self.was_started_again(session) {
-            return Ok(SessionEvidence { state: Some(SessionState::StartedAgain), ..session.evidence() });
+            let state = Some(SessionState::StartedAgain);
+            return Ok(SessionEvidence { state, ..session.evidence() });
         }
         let sql = self.statements().read_target(session.name())?;
         let table = self.server.table(&sql).await?;
@@ -136,6 +173,7 @@ impl Window {
             dropped_events: unsigned("dropped_event_count"),
             dropped_buffers: unsigned("dropped_buffer_count"),
             buffer_bytes: unsigned("regular_buffer_size"),
+            max_duration_seconds: self.max_duration(),
             ..session.evidence()
         };
         let Some(text) = table.text(0, "target_data") else {

@@ -2,11 +2,11 @@
 //! is not its business; what will have to be put back is in the journal before each change.
 
 use crate::agent::guards::Guard;
-use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget};
-use crate::agent::preflight::Plan;
+use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget, Refusal};
+use crate::agent::preflight::{EventPlan, Plan, ScenarioPlan};
 use crate::agent::run::Marker;
 use crate::agent::server::Server;
-use crate::agent::session::CaptureSession;
+use crate::agent::session::{self, CaptureSession};
 use crate::agent::{SharedJournal, Surroundings, counters, flags, survey};
 use crate::catalog::sessions::Scenario;
 use crate::model::{self, Problem, SessionEvidence, SessionState, Severity, Snapshot, UtcMicros};
@@ -59,9 +59,20 @@ pub(super) struct Open {
     /// When the server answered last, by the monotonic clock and by the wall's.
     pub heard: Duration,
     pub heard_at: UtcMicros,
+    /// When the sessions were last seen to run, by the monotonic clock.
+    pub seen_running: Duration,
     pub guard: Guard,
     /// Why it ended before its time.
     pub early: Option<EarlyEnd>,
+}
+
+impl Open {
+    /// Whether a bound from the start on passed while the sessions went from seen running to seen stopped.
+    pub(super) fn had_passed(&self, bound: Duration) -> bool {
+        let slack = Duration::from_secs(1);
+        self.seen_running.saturating_sub(self.started) <= bound + slack
+            && self.heard.saturating_sub(self.started) + slack >= bound
+    }
 }
 
 /// A window at work.
@@ -90,16 +101,15 @@ impl Window {
     }
 
     async fn run_steps(&mut self) -> Result<(), CaptureError> {
-        let sessions = self.planned_sessions().await?;
-        for session in &sessions {
-            self.create(session).await?;
-        }
-        if self.options.trace_flags.during_window && !self.plan.flags_to_use.is_empty() {
-            flags::turn_on_globally(self).await?;
-        }
-        self.stop_if_interrupted()?;
-        for session in &sessions {
-            self.start(session).await?;
+        let sessions = match self.started_sessions().await {
+            Err(error @ CaptureError::Refused { reason: Refusal::Unavailable, .. }) => {
+                self.go_on_with_counters(&error).await?;
+                Vec::new()
+            }
+            result => result?,
+        };
+        if sessions.is_empty() && !self.options.counters_only {
+            self.gathered.sessions.extend(self.not_created());
         }
         let (started, started_at) = self.now();
         let before = self.counters().await?;
@@ -107,7 +117,7 @@ impl Window {
         let names = sessions.iter().map(|session| session.name().to_owned()).collect();
         let guard = Guard::new(self.plan.guards, self.plan.load, names, &before);
         self.gathered.before = Some(before);
-        let mut open = Open { started, started_at, heard, heard_at, guard, early: None };
+        let mut open = Open { started, started_at, heard, heard_at, seen_running: heard, guard, early: None };
         let mut result = self.stay_open(&mut open, &sessions).await;
         if result.is_ok() {
             result = self.close(&mut open, &sessions).await;
@@ -116,7 +126,20 @@ impl Window {
             self.account_for_unread(&open, &sessions);
         }
         result?;
-        if open.early.is_some() { Ok(()) } else { flags::symbolise(self).await }
+        if open.early.is_some() || sessions.is_empty() { Ok(()) } else { flags::symbolise(self).await }
+    }
+
+    /// What would have been captured.
+    fn not_created(&self) -> Vec<SessionEvidence> {
+        let of_scenario = |planned: &ScenarioPlan| SessionEvidence {
+            name: self.marker.for_scenario(&planned.scenario.name).to_string(),
+            context: session::context(&planned.scenario),
+            bucket: Some("callstack".to_owned()),
+            live: true,
+            state: Some(SessionState::NotCreated),
+            ..SessionEvidence::default()
+        };
+        self.plan.scenarios.iter().map(of_scenario).collect()
     }
 
     /// Now, by the monotonic clock and by the wall's.
@@ -139,18 +162,35 @@ impl Window {
         }
     }
 
+    /// The sessions of the window, created and then started together; none where only counters are taken.
+    async fn started_sessions(&mut self) -> Result<Vec<CaptureSession>, CaptureError> {
+        let sessions = self.planned_sessions().await?;
+        for session in &sessions {
+            self.create(session).await?;
+        }
+        if self.options.trace_flags.during_window && !self.plan.flags_to_use.is_empty() {
+            flags::turn_on_globally(self).await?;
+        }
+        self.stop_if_interrupted()?;
+        for session in &sessions {
+            self.start(session).await?;
+        }
+        Ok(sessions)
+    }
+
     /// The sessions of the window. A scenario that does not know its keys surveys them first.
     async fn planned_sessions(&mut self) -> Result<Vec<CaptureSession>, CaptureError> {
+        let Some(events) = self.plan.events.clone() else { return Ok(Vec::new()) };
         let mut sessions = Vec::new();
         for planned in self.plan.scenarios.clone() {
             self.stop_if_interrupted()?;
             let keys = match &planned.scenario.survey {
-                Some(survey) => survey::survey(self, &planned, survey).await?,
+                Some(survey) => survey::survey(self, &events, &planned, survey).await?,
                 None => planned.keys.clone().unwrap_or_default(),
             };
             sessions.push(CaptureSession {
                 create: planned.scenario.session.create.clone(),
-                definition: self.definition(&planned.scenario, keys, planned.slots.asked),
+                definition: self.definition(&events, &planned.scenario, keys, planned.slots.asked),
                 bucket: "callstack".to_owned(),
                 scenario: planned.scenario,
             });
@@ -159,17 +199,24 @@ impl Window {
     }
 
     /// What a CREATE statement of this run is filled in with.
-    pub(super) fn definition(&self, scenario: &Scenario, keys: Vec<u64>, slots: u64) -> SessionDefinition {
+    pub(super) fn definition(
+        &self,
+        events: &EventPlan,
+        scenario: &Scenario,
+        keys: Vec<u64>,
+        slots: u64,
+    ) -> SessionDefinition {
         SessionDefinition {
             name: self.marker.for_scenario(&scenario.name).to_string(),
             keys: Some(keys),
-            filters: self.plan.filters,
-            callstack_action: self.plan.callstack_action.to_owned(),
-            target: self.plan.target.to_owned(),
+            filters: events.filters,
+            callstack_action: events.callstack_action.to_owned(),
+            target: events.target.to_owned(),
             slots,
-            max_events: self.plan.max_events,
-            max_memory_kb: self.plan.max_memory_kb,
-            partition_mode: self.plan.partition_mode.to_owned(),
+            max_events: events.max_events,
+            max_memory_kb: events.max_memory_kb,
+            partition_mode: events.partition_mode.to_owned(),
+            max_duration_seconds: events.max_duration_seconds,
         }
     }
 

@@ -33,6 +33,11 @@ pub fn is_missing(session: &SessionEvidence) -> bool {
     session.target.is_none() && session.pasted.is_empty()
 }
 
+/// Whether there ever was a session: of one that was not created nothing can be missing.
+pub fn was_created(session: &SessionEvidence) -> bool {
+    session.state != Some(SessionState::NotCreated)
+}
+
 /// Whether anything at all came of it, counted or lost. A document that is cut before its first slot may have held some.
 fn had_events(session: &SessionEvidence) -> bool {
     let lost = [events_without_slot(session), session.dropped_events, session.dropped_buffers];

@@ -12,8 +12,11 @@ macro_rules! embed {
 
 /// Every file of `sessions/` that is compiled in, by its path below that folder.
 pub const EMBEDDED: &[(&str, &str)] = &embed![
+    "common/audits.sql",
     "common/capabilities.sql",
     "common/database_id.sql",
+    "common/ddl_triggers.sql",
+    "common/ddl_triggers@azure-db.sql",
     "common/dm_exec_sessions.sql",
     "common/dm_os_latch_stats.sql",
     "common/dm_os_loaded_modules.sql",
@@ -29,6 +32,9 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/dm_xe_sessions@azure-db.sql",
     "common/drop_event.sql",
     "common/drop_session.sql",
+    "common/host_info.sql",
+    "common/event_session_columns.sql",
+    "common/event_session_columns@azure-db.sql",
     "common/identity.sql",
     "common/list_sessions.sql",
     "common/map_keys.sql",
@@ -37,6 +43,8 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/read_target.sql",
     "common/release_lock.sql",
     "common/rights.sql",
+    "common/server_start.sql",
+    "common/rights@azure-db.sql",
     "common/start_session.sql",
     "common/stop_session.sql",
     "common/take_lock.sql",

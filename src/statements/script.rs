@@ -34,6 +34,23 @@ pub struct SessionDefinition {
     pub max_memory_kb: u64,
     /// `NONE` or `PER_NODE`.
     pub partition_mode: String,
+    /// MAX_DURATION, seconds, where the server has that option.
+    pub max_duration_seconds: Option<u64>,
+}
+
+/// How long a lost connection is tried again, and what is allowed for beside it.
+const RECONNECT_LIMIT_SECONDS: u64 = 60;
+const MARGIN_SECONDS: u64 = 60;
+
+/// MAX_DURATION for a window over some scenarios: the server ends a session of ours by itself when nobody else can any
+/// more, and not before. Seconds.
+pub fn max_duration_seconds<'a>(window_seconds: u64, scenarios: impl IntoIterator<Item = &'a Scenario>) -> u64 {
+    let of_scenario = |scenario: &Scenario| {
+        let survey_seconds = scenario.survey.as_ref().map_or(0, |survey| survey.seconds);
+        survey_seconds + 2 * scenario.session.dispatch_latency_seconds
+    };
+    let beside: u64 = scenarios.into_iter().map(of_scenario).sum();
+    window_seconds + beside + RECONNECT_LIMIT_SECONDS + MARGIN_SECONDS
 }
 
 /// What is read with the counters to watch over the window: the collector's own session, and the event sessions that run.
@@ -90,6 +107,7 @@ impl<'a> Statements<'a> {
             ("max_memory_kb", Argument::Number(session.max_memory_kb)),
             ("dispatch_latency_seconds", Argument::Number(scenario.session.dispatch_latency_seconds)),
             ("partition_mode", Argument::Keyword(&session.partition_mode)),
+            ("max_duration", Argument::Seconds { option: "MAX_DURATION", seconds: session.max_duration_seconds }),
         ];
         render(&scenario.name, text, &arguments)
     }
@@ -179,15 +197,21 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// What is read at the start and at the end of a window: the counters of all its scenarios, each once, and what is
-/// watched.
-pub fn snapshot_names<'a>(scenarios: impl Iterator<Item = &'a Scenario>) -> Vec<String> {
+/// The counters of scenarios, each once.
+pub fn counter_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in scenarios.flat_map(|scenario| &scenario.counters.snapshot).map(String::as_str).chain(WATCHED) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
+    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
+        if !names.contains(name) {
+            names.push(name.clone());
         }
     }
+    names
+}
+
+/// What is read at the start and at the end of a window: the counters, and what is watched.
+pub fn snapshot_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names = counter_names(scenarios);
+    names.extend(WATCHED.map(str::to_owned));
     names
 }
 

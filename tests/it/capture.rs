@@ -73,8 +73,8 @@ pub(crate) fn connect_options(simulator: &Simulator) -> ConnectOptions {
 
 /// A simulated server, and all that a capture on it needs.
 pub(crate) struct Lab {
-    simulator: Simulator,
-    surroundings: Surroundings,
+    pub(crate) simulator: Simulator,
+    pub(crate) surroundings: Surroundings,
     pub(crate) options: CaptureOptions,
     version: ServerVersion,
     _state: tempfile::TempDir,

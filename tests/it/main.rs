@@ -15,11 +15,14 @@ mod capture;
 mod cli;
 mod connecting;
 mod demo;
+mod fleet;
 mod hostile;
+mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
 mod parse;
+mod places;
 mod report;
 mod right_answers;
 mod simulator_events;
