@@ -4,6 +4,7 @@
 pub mod clock;
 mod close;
 mod counters;
+pub mod doctor;
 mod flags;
 mod guards;
 pub mod journal;

@@ -202,11 +202,17 @@ fn counters_only(rights: &Rights, options: &CaptureOptions) -> Result<Option<Pro
     Ok(None)
 }
 
+/// The version that answered, where it is one that statements exist for.
+pub(super) fn known_version(identity: &ServerIdentity) -> Result<ServerVersion, CaptureError> {
+    identity.version.ok_or_else(|| {
+        let text = format!("version {} of the server is not known", identity.product_version);
+        CaptureError::refused(Refusal::Version, text, None)
+    })
+}
+
 fn supported_version(identity: &ServerIdentity, scenarios: &[Scenario]) -> Result<ServerVersion, CaptureError> {
     let refused = |text: String| CaptureError::refused(Refusal::Version, text, None);
-    let version = identity
-        .version
-        .ok_or_else(|| refused(format!("version {} of the server is not known", identity.product_version)))?;
+    let version = known_version(identity)?;
     if let Some(scenario) = scenarios.iter().find(|scenario| version < scenario.minimum_version) {
         return Err(refused(format!(
             "scenario {} needs SQL Server {} or newer",

@@ -174,7 +174,8 @@ impl Host for Instance {
 
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
         let Ok(mut state) = self.lock_for(session) else { return -1 };
-        let (holder, count) = state.locks.entry((session.database.clone(), resource.to_owned())).or_insert((session.spid, 0));
+        let (holder, count) =
+            state.locks.entry((session.database.clone(), resource.to_owned())).or_insert((session.spid, 0));
         if *holder != session.spid {
             return -1;
         }
