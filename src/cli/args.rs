@@ -13,6 +13,7 @@ Examples:
   xestack demo                               a whole capture, on a simulated server
   xestack sql --scenario sos-yield --server-version 2019
                                              every statement a capture would send
+  xestack doctor -S db1 -U dba               what this login may do there, and what is missing
   xestack capture -S db1 -U dba --scenario sos-yield --for 60s
                                              one window on a real server
   xestack cleanup -S db1 -U dba --dry-run    what captures that died have left
@@ -47,6 +48,11 @@ pub(super) enum Command {
     #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield\n  \
                             xestack capture -S tcp:db1,14330 -U dba --scenario sos-yield --for 30s --enable-trace-flags")]
     Capture(CaptureArguments),
+    /// What this login may do on a server, what each scenario would run and cost there, and what is missing. Changes nothing.
+    #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack doctor -S db1 -U dba\n  \
+                            xestack doctor -S db1 -U dba --scenario sos-yield --format json\n\n\
+                            Exit codes: 0 all scenarios ready, 5 some with counters only or something not known, 4 none possible.")]
+    Doctor(DoctorArguments),
     /// Undoes what captures that died have left on a server.
     #[command(after_help = "Examples:\n  xestack cleanup -S db1 -U dba --dry-run\n  xestack cleanup -S db1 -U dba\n  \
                             xestack cleanup -S db1 -U dba --force 20260131T024000Z-0a1b2c3d\n\nWhat a run left is undone once it \
@@ -211,6 +217,21 @@ pub(super) struct TraceFlagArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct DoctorArguments {
+    /// A scenario to judge; may be given several times. All without it.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Vec<String>,
+    /// Length of the window that is thought of.
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = window_length)]
+    pub window: Duration,
+    #[command(flatten)]
+    pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct SqlArguments {
     /// What is investigated; several are joined with `+`.
     #[arg(long, value_name = "SCENARIO")]
@@ -282,13 +303,16 @@ pub(super) struct SimulateArguments {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:14330")]
     pub listen: SocketAddr,
+    /// How many instances to simulate, on this port and those that follow, or on free ones.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub instances: u16,
     /// What the server does.
     #[arg(long, value_name = "WORKLOAD", default_value = "lock-hash")]
     pub workload: String,
     /// Version of the server.
     #[arg(long, value_name = "VERSION", default_value = "2019")]
     pub server_version: ServerVersion,
-    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise.
+    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise, or fail.
     #[arg(long, value_name = "FAULT")]
     pub fault: Vec<String>,
     /// Work in bursts of this length from the START of an event session, instead of steadily.

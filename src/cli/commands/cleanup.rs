@@ -42,7 +42,7 @@ pub(in crate::cli) async fn run(
         Format::Json => json(&outcome)?,
         Format::Text => text(&outcome),
     };
-    printer.text(&text, &arguments.report)?;
+    printer.answer(&arguments.report, |_| text)?;
     Ok(if outcome.left_behind.is_empty() { Exit::Done } else { Exit::LeftBehind })
 }
 

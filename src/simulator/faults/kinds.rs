@@ -1,6 +1,8 @@
 //! Owns what a fault can change: its names, and the values that each takes.
 
+use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
+use crate::simulator::faults::moments::Moment;
 use crate::simulator::versions::RawStackForm;
 use crate::simulator::wire::attention::AttentionReply;
 
@@ -8,7 +10,7 @@ use crate::simulator::wire::attention::AttentionReply;
 const DEEPEST: usize = 64;
 
 /// Names and what each takes.
-pub(super) const FAULTS: [(&str, &str); 17] = [
+pub(super) const FAULTS: [(&str, &str); 26] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
     ("raw-stack", "address or module-offset"),
@@ -23,9 +25,18 @@ pub(super) const FAULTS: [(&str, &str); 17] = [
     ("deny", "the name of a server permission, or sysadmin"),
     ("dropped-events", "a number"),
     ("dropped-buffers", "a number"),
-    ("cut-target", "a number of characters"),
+    ("cut-target", "a number of characters, element, entity or cdata"),
     ("error", "an error number"),
     ("attention", "in-answer or apart"),
+    ("ddl-trigger", "rollback or audit"),
+    ("cut", "before, after, mid-row or no value"),
+    ("stall", "seconds up to a day, or no value"),
+    ("drip", "bytes in a second, or no value"),
+    ("restart", "no value"),
+    ("failover", "the other node's name, or no value"),
+    ("vanish", "dropped, stopped or no value"),
+    ("clock-jump", "seconds, forward or back"),
+    ("stats-cleared", "no value"),
 ];
 
 /// Where call stacks get their symbols. No source says which the product does, so the simulator offers each.
@@ -38,6 +49,15 @@ pub enum SymboliseAt {
     GlobalRead,
     /// When an event is dispatched to the target, if the flags are on globally at that time.
     Dispatch,
+}
+
+/// What a server trigger does at each statement on event sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DdlTrigger {
+    /// It rolls the statement back.
+    Rollback,
+    /// It notes the statement; an audit is enabled too.
+    Audit,
 }
 
 /// What a fault changes.
@@ -73,13 +93,22 @@ pub enum FaultKind {
     DroppedBuffers(u32),
     /// `error=NUMBER@STATEMENT`: the statement fails with this error and does nothing.
     Error(u32),
-    /// `cut-target=N`: target documents end after N characters, as those above 4 MB do (documented).
-    CutTarget(usize),
+    /// `cut-target=N|element|entity|cdata`: target documents end early, as those above 4 MB do (documented).
+    CutTarget(TargetCut),
     /// `attention=in-answer|apart`: where an attention that cuts an answer short is acknowledged.
     Attention(AttentionReply),
+    /// `ddl-trigger=rollback|audit`: a server trigger is there for statements on event sessions.
+    DdlTrigger(DdlTrigger),
+    /// What happens once, at a statement.
+    Moment(Moment),
 }
 
 impl FaultKind {
+    /// Whether it is one of a statement, and not of the whole instance.
+    pub(super) fn is_of_statement(&self) -> bool {
+        matches!(self, Self::Error(_) | Self::Moment(_))
+    }
+
     /// The kind by its name and value; `None` for a value that it does not take.
     pub(super) fn parse(name: &str, value: &str) -> Option<Self> {
         match (name, value) {
@@ -106,8 +135,13 @@ impl FaultKind {
             ("error", number) => number.parse().ok().filter(|number| *number > 0).map(Self::Error),
             ("attention", "in-answer") => Some(Self::Attention(AttentionReply::InAnswer)),
             ("attention", "apart") => Some(Self::Attention(AttentionReply::Apart)),
-            ("cut-target", number) => number.parse().ok().map(Self::CutTarget),
-            _ => None,
+            ("cut-target", "element") => Some(Self::CutTarget(TargetCut::InElement)),
+            ("cut-target", "entity") => Some(Self::CutTarget(TargetCut::InEntity)),
+            ("cut-target", "cdata") => Some(Self::CutTarget(TargetCut::InCharacterData)),
+            ("cut-target", number) => number.parse().ok().map(TargetCut::After).map(Self::CutTarget),
+            ("ddl-trigger", "rollback") => Some(Self::DdlTrigger(DdlTrigger::Rollback)),
+            ("ddl-trigger", "audit") => Some(Self::DdlTrigger(DdlTrigger::Audit)),
+            (name, value) => Moment::parse(name, value).map(Self::Moment),
         }
     }
 }

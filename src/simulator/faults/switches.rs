@@ -1,8 +1,9 @@
 //! Owns the switches of an instance: what its faults set for as long as it lives.
 
+use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
-use crate::simulator::faults::Fault;
-use crate::simulator::faults::kinds::{FaultKind, SymboliseAt};
+use crate::simulator::faults::kinds::{DdlTrigger, FaultKind, SymboliseAt};
+use crate::simulator::faults::{At, Fault};
 use crate::simulator::output::Message;
 use crate::simulator::versions::RawStackForm;
 use crate::simulator::wire::attention::AttentionReply;
@@ -39,11 +40,13 @@ pub struct Switches {
     /// Dropped buffers that a started session shows.
     pub dropped_buffers: u32,
     /// Statements that fail, and with which error.
-    pub errors: Vec<(String, u32)>,
-    /// Characters after which target documents end; `None`: 4 MB (documented).
-    pub target_limit: Option<usize>,
+    pub errors: Vec<(At, u32)>,
+    /// Where target documents end; `None`: after 4 MB (documented).
+    pub target_cut: Option<TargetCut>,
     /// Where an attention that cuts an answer short is acknowledged.
     pub attention: AttentionReply,
+    /// What a server trigger does at each statement on event sessions; `None`: there is none.
+    pub ddl_trigger: Option<DdlTrigger>,
 }
 
 impl Switches {
@@ -67,18 +70,20 @@ impl Switches {
                 FaultKind::DroppedEvents(count) => switches.dropped_events = *count,
                 FaultKind::DroppedBuffers(count) => switches.dropped_buffers = *count,
                 FaultKind::Error(number) => {
-                    switches.errors.extend(fault.statement.clone().map(|statement| (statement, *number)));
+                    switches.errors.extend(fault.at.clone().map(|at| (at, *number)));
                 }
-                FaultKind::CutTarget(limit) => switches.target_limit = Some(*limit),
+                FaultKind::CutTarget(cut) => switches.target_cut = Some(*cut),
                 FaultKind::Attention(reply) => switches.attention = *reply,
+                FaultKind::DdlTrigger(trigger) => switches.ddl_trigger = Some(*trigger),
+                FaultKind::Moment(_) => {}
             }
         }
         switches
     }
 
     /// The error that a statement fails with, if it does.
-    pub fn statement_error(&self, statement: &str) -> Option<Message> {
-        let (_, number) = self.errors.iter().find(|(failing, _)| *failing == statement)?;
+    pub fn statement_error(&self, at: &At) -> Option<Message> {
+        let (_, number) = self.errors.iter().find(|(failing, _)| failing == at)?;
         Some(Message::new(*number, 16, format!("Error {number}, asked for by a fault of the simulated server.")))
     }
 }
