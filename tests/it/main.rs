@@ -22,6 +22,7 @@ mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
+mod outcomes;
 mod parse;
 mod places;
 mod report;
