@@ -8,6 +8,7 @@ use crate::simulator::host::{Backend, Host, Login, Session};
 use crate::simulator::instance::Instance;
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
+use crate::simulator::permissions::Account;
 use crate::simulator::server::{Server, ServerOptions, TlsMode, start};
 use crate::simulator::sql::SqlSession;
 use crate::simulator::wire::hooks::Hooks;
@@ -46,6 +47,8 @@ pub struct LaunchOptions {
     pub tls: TlsMode,
     /// Password of [`USER`]; a random one without it.
     pub password: Option<String>,
+    /// Further logins; one without a password has that of [`USER`].
+    pub accounts: Vec<Account>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Where tests step in.
@@ -65,6 +68,7 @@ impl Default for LaunchOptions {
             startup_flags: Vec::new(),
             tls: TlsMode::On,
             password: None,
+            accounts: Vec::new(),
             clock: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
         }
@@ -134,6 +138,7 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
             faults,
             startup_flags: options.startup_flags,
             overflow: options.overflow,
+            accounts: options.accounts,
             ..InstanceOptions::new(options.version, SecretString::from(password.clone()))
         },
         options.clock,

@@ -26,6 +26,7 @@ mod places;
 mod report;
 mod right_answers;
 mod simulator_events;
+mod simulator_places;
 mod simulator_sql;
 mod simulator_wire;
 mod statements;

@@ -1,16 +1,16 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
-mod identity;
 mod events;
+mod identity;
 mod keys;
 mod look;
 mod objects;
 pub(crate) mod rights;
 pub(crate) mod side_effects;
 
-pub(super) use identity::identify;
 pub(super) use events::EventPlan;
+pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
 pub(super) use side_effects::SideEffects;
 

@@ -44,6 +44,7 @@ pub(in crate::cli) async fn run(
             TlsArgument::Strict => TlsMode::Strict,
         },
         password: given,
+        accounts: arguments.login.clone(),
         ..LaunchOptions::default()
     })
     .await

@@ -155,10 +155,7 @@ mod tests {
     #[test]
     fn faults_are_read_with_value_and_instance() {
         let fault: Fault = "symbolise-at=dispatch#2".parse().unwrap();
-        assert_eq!(
-            fault,
-            Fault { kind: FaultKind::SymboliseAt(SymboliseAt::Dispatch), at: None, instance: Some(2) }
-        );
+        assert_eq!(fault, Fault { kind: FaultKind::SymboliseAt(SymboliseAt::Dispatch), at: None, instance: Some(2) });
         let fault: Fault = "deny=alter any event session".parse().unwrap();
         assert_eq!(fault.kind, FaultKind::Deny("ALTER ANY EVENT SESSION".into()));
         let fault: Fault = "error=1205@sys.dm_os_wait_stats#3".parse().unwrap();

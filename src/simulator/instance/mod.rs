@@ -19,9 +19,9 @@ use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::permissions::{Account, Rights};
 use crate::simulator::versions::VersionData;
+use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
 use crate::simulator::workload::pace::Load;
-use crate::simulator::workload::Truth;
 use secrecy::ExposeSecret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -166,7 +166,11 @@ impl Instance {
             sysadmin: true,
             permissions: Vec::new(),
         }];
-        accounts.extend(options.accounts);
+        accounts.extend(options.accounts.into_iter().map(|account| {
+            let of_sa = account.password.is_empty();
+            let password = if of_sa { options.password.expose_secret().to_owned() } else { account.password };
+            Account { password, ..account }
+        }));
         let load = Load::new(options.pace, origin.monotonic);
         let flags = TraceFlags::at_startup(&options.startup_flags);
         let world = World {

@@ -5,8 +5,8 @@ use crate::simulator::events::histogram::Overflow;
 use crate::simulator::faults::Fault;
 use crate::simulator::permissions::Account;
 use crate::simulator::versions::VersionData;
-use crate::simulator::workload::{UPTIME_HOURS, Workload};
 use crate::simulator::workload::pace::Pace;
+use crate::simulator::workload::{UPTIME_HOURS, Workload};
 use secrecy::SecretString;
 
 /// How an instance is set up.
@@ -24,7 +24,7 @@ pub struct InstanceOptions {
     pub faults: Vec<Fault>,
     /// Password of `sa`.
     pub password: SecretString,
-    /// Further logins.
+    /// Further logins; one without a password has that of `sa`.
     pub accounts: Vec<Account>,
     /// Trace flags of `-T`.
     pub startup_flags: Vec<u32>,
