@@ -8,6 +8,7 @@ use crate::simulator::host::{Backend, Host, Login, Session};
 use crate::simulator::instance::Instance;
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
+use crate::simulator::permissions::Account;
 use crate::simulator::server::{Encryption, Server, ServerOptions, TlsMode, start_encrypted};
 use crate::simulator::sql::SqlSession;
 use crate::simulator::versions::VersionData;
@@ -50,6 +51,8 @@ pub struct LaunchOptions {
     pub tls: TlsMode,
     /// Password of [`USER`]; a random one without it.
     pub password: Option<String>,
+    /// Further logins; one without a password has that of [`USER`].
+    pub accounts: Vec<Account>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Where tests step in.
@@ -70,6 +73,7 @@ impl Default for LaunchOptions {
             startup_flags: Vec::new(),
             tls: TlsMode::On,
             password: None,
+            accounts: Vec::new(),
             clock: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
         }
@@ -184,6 +188,7 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         faults,
         startup_flags: options.startup_flags.clone(),
         overflow: options.overflow,
+        accounts: options.accounts.clone(),
         ..InstanceOptions::new(options.version, SecretString::from(password.clone()))
     };
     let launcher = Launcher {

@@ -46,6 +46,7 @@ pub(in crate::cli) async fn run(
             TlsArgument::Strict => TlsMode::Strict,
         },
         password: given,
+        accounts: arguments.login.clone(),
         ..LaunchOptions::default()
     })
     .await

@@ -24,7 +24,7 @@ pub struct InstanceOptions {
     pub faults: Vec<Fault>,
     /// Password of `sa`.
     pub password: SecretString,
-    /// Further logins.
+    /// Further logins; one without a password has that of `sa`.
     pub accounts: Vec<Account>,
     /// Trace flags of `-T`.
     pub startup_flags: Vec<u32>,
