@@ -2,9 +2,21 @@
 
 use crate::agent::clock::Clock;
 use crate::agent::server::Server;
-use crate::model::{Problem, Severity, Snapshot, Table};
+use crate::catalog::sessions::Scenario;
+use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
 use crate::statements::Statements;
+
+/// The counters of scenarios, each once.
+pub(super) fn names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
 
 /// Reads tables by their names in the catalogue. A table that cannot be read is left out and becomes a problem, so that
 /// one missing right does not cost the others; only a lost connection is an error.
@@ -15,41 +27,50 @@ pub(super) async fn read(
     names: &[String],
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
-    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
-    let Ok(batch) = statements.counters(names) else { return Ok(snapshot) };
-    match server.run(&batch).await {
-        Ok(tables) => snapshot.tables = names.iter().cloned().zip(tables).collect(),
-        Err(error) if error.is_connection_lost() => return Err(error),
-        Err(_) => {
-            for name in names {
-                if let Some(table) = read_alone(server, statements, name, problems).await? {
-                    snapshot.tables.insert(name.clone(), table);
-                }
-            }
+    let (snapshot, refused) = read_each(server, statements, clock, names).await?;
+    for (name, error) in &refused {
+        let problem = unreadable(name, error);
+        if !problems.contains(&problem) {
+            problems.push(problem);
         }
     }
     Ok(snapshot)
 }
 
-async fn read_alone(
+/// Reads tables by their names in the catalogue, and gives with them the names of those that could not be read, with the
+/// server's word.
+pub(super) async fn read_each(
     server: &mut Server,
     statements: &Statements<'_>,
-    name: &str,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<Table>, SqlServerError> {
-    let Ok(sql) = statements.common(name, &[]) else { return Ok(None) };
-    match server.table(&sql).await {
-        Ok(table) => Ok(Some(table)),
-        Err(error) if error.is_connection_lost() => Err(error),
-        Err(error) => {
-            let message = format!("sys.{name} could not be read: {}", chain(&error));
-            let problem = Problem::new("counters_unreadable", Severity::Partial, message);
-            if !problems.contains(&problem) {
-                problems.push(problem);
+    clock: &dyn Clock,
+    names: &[String],
+) -> Result<(Snapshot, Vec<(String, SqlServerError)>), SqlServerError> {
+    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
+    let mut unreadable = Vec::new();
+    let Ok(batch) = statements.counters(names) else { return Ok((snapshot, unreadable)) };
+    match server.run(&batch).await {
+        Ok(tables) => snapshot.tables = names.iter().cloned().zip(tables).collect(),
+        Err(error) if error.is_connection_lost() => return Err(error),
+        Err(_) => {
+            for name in names {
+                let Ok(sql) = statements.common(name, &[]) else { continue };
+                match server.table(&sql).await {
+                    Ok(table) => {
+                        snapshot.tables.insert(name.clone(), table);
+                    }
+                    Err(error) if error.is_connection_lost() => return Err(error),
+                    Err(error) => unreadable.push((name.clone(), error)),
+                }
             }
-            Ok(None)
         }
     }
+    Ok((snapshot, unreadable))
+}
+
+/// That a table could not be read.
+pub(super) fn unreadable(name: &str, error: &SqlServerError) -> Problem {
+    let message = format!("sys.{name} could not be read: {}", chain(error));
+    Problem::new("counters_unreadable", Severity::Partial, message)
 }
 
 /// An error with its causes, on one line.

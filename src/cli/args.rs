@@ -13,6 +13,7 @@ Examples:
   xestack demo                               a whole capture, on a simulated server
   xestack sql --scenario sos-yield --server-version 2019
                                              every statement a capture would send
+  xestack doctor -S db1 -U dba               what this login may do there, and what is missing
   xestack capture -S db1 -U dba --scenario sos-yield --for 60s
                                              one window on a real server
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
@@ -46,6 +47,11 @@ pub(super) enum Command {
     #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield\n  \
                             xestack capture -S tcp:db1,14330 -U dba --scenario sos-yield --for 30s --enable-trace-flags")]
     Capture(CaptureArguments),
+    /// What this login may do on a server, what each scenario would run and cost there, and what is missing. Changes nothing.
+    #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack doctor -S db1 -U dba\n  \
+                            xestack doctor -S db1 -U dba --scenario sos-yield --format json\n\n\
+                            Exit codes: 0 all scenarios ready, 5 some with counters only or something not known, 4 none possible.")]
+    Doctor(DoctorArguments),
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
     /// What saved target XML, pasted stacks or bundles show.
@@ -132,6 +138,10 @@ pub(super) struct CaptureArguments {
     pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
+    /// Take the counters only and make no event session: there are no call stacks then. Without the rights for event
+    /// sessions a capture does this by itself, and says what is missing (exit 5).
+    #[arg(long, conflicts_with = "enable_trace_flags")]
+    pub counters_only: bool,
     /// Take N windows, one after the other, and say how far they agree; each leaves its bundle in the state folder.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
@@ -195,6 +205,21 @@ pub(super) struct TraceFlagArguments {
     /// With it: even where the policy refuses.
     #[arg(long, requires = "enable_trace_flags")]
     pub force_flags: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArguments {
+    /// A scenario to judge; may be given several times. All without it.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Vec<String>,
+    /// Length of the window that is thought of.
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = window_length)]
+    pub window: Duration,
+    #[command(flatten)]
+    pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
 }
 
 #[derive(Debug, Args)]

@@ -60,6 +60,34 @@ pub struct ServerIdentity {
     /// `sys.dm_os_sys_info.virtual_machine_type_desc`, `NONE` on hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_machine: Option<String>,
+    /// `Windows` or `Linux`; `None` where the server does not tell (Azure SQL, or a login without the right to ask).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_platform: Option<String>,
+    /// The machine that runs it now, `SERVERPROPERTY('ComputerNamePhysicalNetBIOS')`: another one after a failover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The named instance; `None` for a default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// The server's collation: whether its names are compared with regard to case, and by which alphabet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collation: Option<String>,
+    /// The database that the connection is in: on Azure SQL Database the one that event sessions belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
+    /// Whether availability groups are enabled, so that another server may come to answer under the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hadr_enabled: Option<bool>,
+    /// Whether it is a failover cluster instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clustered: Option<bool>,
+    /// `sys.dm_os_sys_info.sqlserver_start_time_ms_ticks`, milliseconds from its machine's start to its own: another
+    /// number after a restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ms_ticks: Option<i64>,
+    /// `sys.dm_os_sys_info.ms_ticks` when it was asked, on the same scale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms_ticks: Option<i64>,
 }
 
 /// The time between the two snapshots.

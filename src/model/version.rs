@@ -57,11 +57,14 @@ impl ServerVersion {
     }
 
     /// The version that a product version such as `15.0.4198.2` and an engine edition belong to.
-    /// Engine edition 5 is Azure SQL Database, 8 Azure SQL Managed Instance (SERVERPROPERTY documentation).
+    /// Engine edition 5 is Azure SQL Database, 8 Azure SQL Managed Instance, 12 SQL database in Microsoft Fabric; 6, 7 and
+    /// 11 are services without event sessions that answer with version numbers of SQL Server (SERVERPROPERTY
+    /// documentation).
     pub fn from_product(product_version: &str, engine_edition: i64) -> Option<Self> {
         match engine_edition {
-            5 => return Some(Self::AzureDb),
+            5 | 12 => return Some(Self::AzureDb),
             8 => return Some(Self::AzureMi),
+            6 | 7 | 11 => return None,
             _ => {}
         }
         let mut numbers = product_version.split('.').map(|part| part.parse::<u32>().ok());
@@ -120,6 +123,21 @@ mod tests {
         }
         for wrong in ["", "2018", "10.0", "x", "9.0"] {
             assert!(wrong.parse::<ServerVersion>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_engine_edition_decides_before_the_number() {
+        for (number, edition, version) in [
+            ("12.0.2000.8", 5, Some(ServerVersion::AzureDb)),
+            ("12.0.2000.8", 12, Some(ServerVersion::AzureDb)),
+            ("12.0.2000.8", 8, Some(ServerVersion::AzureMi)),
+            ("12.0.2000.8", 6, None),
+            ("12.0.2000.8", 11, None),
+            ("12.0.6174.8", 3, Some(ServerVersion::V2014)),
+            ("15.0.2000.1574", 9, Some(ServerVersion::V2019)),
+        ] {
+            assert_eq!(ServerVersion::from_product(number, edition), version, "{number}, edition {edition}");
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
-use crate::statements::{Filters, RenderError, Scope, SessionDefinition, Statements, symbol_trace_flags};
+use crate::statements::{
+    Filters, RenderError, Scope, SessionDefinition, Statements, max_duration_seconds, symbol_trace_flags,
+};
 
 /// What a dry run is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +149,8 @@ impl Run<'_> {
                 "NONE"
             }
             .to_owned(),
+            max_duration_seconds: (self.options.version >= ServerVersion::V2025)
+                .then(|| max_duration_seconds(self.options.window_seconds, self.scenarios.iter().copied())),
         }
     }
 
@@ -162,7 +166,12 @@ impl Run<'_> {
 
     fn before(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
+        let version = statements.version();
         list.add("before: who answers", statements.common("identity", &[])?);
+        if (ServerVersion::V2017..ServerVersion::AzureMi).contains(&version) {
+            list.add("before: Windows or Linux", statements.common("host_info", &[])?);
+        }
+        list.add("before: since when it runs", statements.common("server_start", &[])?);
         list.add("before: what this login may do", statements.common("rights", &[])?);
         list.add("before: what this build offers", statements.common("capabilities", &[])?);
         for scenario in self.scenarios.iter().filter(|scenario| scenario.session.value.is_none()) {
@@ -179,6 +188,7 @@ impl Run<'_> {
         if !self.all_flags.is_empty() {
             list.add("before: trace flags as they are", statements.trace_status(self.all_flags)?);
         }
+        list.add("before: whether the counters can be read", statements.counters(&self.counters())?);
         let look = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
         list.add("before: CPU, read twice, 2 s apart", statements.counters(&look)?);
         for scenario in &self.scenarios {
@@ -186,6 +196,9 @@ impl Run<'_> {
                 list.add("before: event rate, read twice, 2 s apart", statements.volume(volume, scenario)?);
             }
         }
+        list.add("before: options of event sessions here", statements.common("event_session_columns", &[])?);
+        list.add("before: triggers that run on what is sent", statements.common("ddl_triggers", &[])?);
+        list.add("before: audits that record it", statements.common("audits", &[])?);
         list.add("before: event sessions that run", statements.common("list_sessions", &[])?);
         list.add("before: loaded modules", statements.common("dm_os_loaded_modules", &[])?);
         for scenario in &self.scenarios {

@@ -7,4 +7,4 @@ mod script;
 
 pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
 pub use render::{Argument, Filters, RenderError, render};
-pub use script::{Scope, SessionDefinition, Statements, symbol_trace_flags};
+pub use script::{Scope, SessionDefinition, Statements, max_duration_seconds, symbol_trace_flags};

@@ -15,13 +15,18 @@ mod capture;
 mod cli;
 mod connecting;
 mod demo;
+mod doctor;
+mod fleet;
 mod hostile;
+mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
 mod parse;
+mod places;
 mod report;
 mod right_answers;
+mod rights;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;

@@ -79,6 +79,7 @@ fn whole_bundle() -> Bundle {
             edition: "Developer Edition (64-bit)".to_owned(),
             engine_edition: 3,
             virtual_machine: Some("NONE".to_owned()),
+            ..ServerIdentity::default()
         }),
         window: Some(Window { started_at: NOW, ended_at: UtcMicros(NOW.0 + 10_000_000), elapsed_ms: 10_000 }),
         sessions: vec![session("first"), session("second")],

@@ -341,6 +341,7 @@ impl Host {
                 edition: "Enterprise".to_owned(),
                 engine_edition: 3,
                 virtual_machine: Some(self.virtual_machine.to_owned()),
+                ..ServerIdentity::default()
             }),
             window: Some(self.window()),
             sessions,

@@ -114,6 +114,7 @@ fn server() -> impl Strategy<Value = ServerIdentity> {
             edition,
             engine_edition,
             virtual_machine,
+            ..ServerIdentity::default()
         },
     )
 }

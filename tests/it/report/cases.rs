@@ -72,6 +72,7 @@ fn server(version: ServerVersion, product_version: &str, virtual_machine: &str) 
         edition: "Developer Edition (64-bit)".to_owned(),
         engine_edition: 3,
         virtual_machine: Some(virtual_machine.to_owned()),
+        ..ServerIdentity::default()
     }
 }
 
