@@ -142,6 +142,7 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         tls: options.tls,
         hooks: options.hooks,
         attention: instance.switches().attention,
+        faults: instance.switches().login.clone(),
         ..ServerOptions::new(options.listen)
     };
     let server = start(server_options, Arc::new(Front { instance }))

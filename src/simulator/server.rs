@@ -1,5 +1,6 @@
 //! Owns the listener: binding, accepting, a task a connection, stopping.
 
+use crate::simulator::faults::login::LoginFaults;
 use crate::simulator::host::Backend;
 use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::connection::{Endpoint, serve};
@@ -23,8 +24,10 @@ pub enum TlsMode {
     /// None; a client that requires it fails.
     #[default]
     Off,
-    /// TDS 7 with TLS 1.2 inside, for every client.
+    /// TDS 7 with TLS 1.2 inside, as much of it as the client asks for: all, the login only, or none.
     On,
+    /// TDS 7 with TLS 1.2 inside, for every client ("Force Encryption").
+    Forced,
     /// TDS 8: TLS 1.2 or 1.3 before everything (`Encrypt=strict`).
     Strict,
 }
@@ -40,12 +43,15 @@ pub struct ServerOptions {
     pub hooks: Hooks,
     /// How an attention is acknowledged.
     pub attention: AttentionReply,
+    /// What is wrong before a session is there.
+    pub faults: LoginFaults,
 }
 
 impl ServerOptions {
     /// Plain, without hooks, on that address.
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, tls: TlsMode::Off, hooks: Hooks::default(), attention: AttentionReply::default() }
+        let (tls, attention) = (TlsMode::Off, AttentionReply::default());
+        Self { listen, tls, hooks: Hooks::default(), attention, faults: LoginFaults::default() }
     }
 }
 
@@ -88,20 +94,29 @@ impl Drop for Server {
 pub async fn start(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Result<Server> {
     let (tls, certificate_pem) = match options.tls {
         TlsMode::Off => (Tls::Off, None),
-        TlsMode::On => {
-            let certificate = Certificate::generate()?;
-            (certificate.inside_tds()?, Some(certificate.pem))
-        }
-        TlsMode::Strict => {
-            let certificate = Certificate::generate()?;
-            (certificate.before_tds()?, Some(certificate.pem))
+        mode => {
+            let certificate = Certificate::generate(options.faults.tls)?;
+            let tls = match mode {
+                TlsMode::Strict => certificate.before_tds()?,
+                mode => certificate.inside_tds(mode == TlsMode::Forced)?,
+            };
+            (tls, Some(certificate.pem))
         }
     };
     let listener = TcpListener::bind(options.listen).await?;
     let local_addr = listener.local_addr()?;
     let server_name = backend.server_name();
-    let ServerOptions { hooks, attention, .. } = options;
-    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks, attention, login_limit: LOGIN_LIMIT });
+    let ServerOptions { hooks, attention, faults, .. } = options;
+    let endpoint = Arc::new(Endpoint {
+        backend,
+        server_name,
+        tls,
+        hooks,
+        attention,
+        faults,
+        logins: Arc::default(),
+        login_limit: LOGIN_LIMIT,
+    });
     let server = Server { local_addr, certificate_pem, stopping: CancellationToken::new(), tasks: TaskTracker::new() };
     server.tasks.spawn(accept(listener, endpoint, server.stopping.clone(), server.tasks.clone()));
     Ok(server)
