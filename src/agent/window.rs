@@ -7,7 +7,7 @@ use crate::agent::progress::Progress;
 use crate::agent::run::Marker;
 use crate::agent::server::Server;
 use crate::agent::session::CaptureSession;
-use crate::agent::{SharedJournal, Surroundings, counters, flags, survey};
+use crate::agent::{SharedJournal, Surroundings, counters, flags, locks, survey};
 use crate::catalog::sessions::Scenario;
 use crate::model::{self, Problem, SessionEvidence, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
@@ -38,6 +38,8 @@ pub(super) struct Gathered {
     pub problems: Vec<Problem>,
     /// Scope in which trace flags were used: `session`, `global` or none.
     pub flag_scope: Option<&'static str>,
+    /// Whether this run holds the lock around global flags.
+    pub flags_locked: bool,
 }
 
 /// A window at work.
@@ -226,7 +228,7 @@ impl Window {
         self.gathered.problems.push(Problem::new("reconnected", Severity::Warning, message));
         let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
         for planned in &self.plan.scenarios {
-            super::take_lock(&mut self.server, &statements, &super::scenario_lock(&planned.scenario)).await?;
+            locks::take(&mut self.server, &statements, &locks::of_scenario(&planned.scenario)).await?;
         }
         Ok(())
     }

@@ -42,12 +42,16 @@ impl LoginFault {
         let LoginFailure::Error(number) = self.failure else { return None };
         let why = match number {
             18_456 => ".",
-            18_486 => {
-                " because the account is currently locked out. The system administrator can unlock it."
-            }
+            18_486 => " because the account is currently locked out. The system administrator can unlock it.",
             18_487 => ". Reason: The password of the account has expired.",
             18_488 => ". Reason: The password of the account must be changed.",
-            _ => return Some(Message::new(number, 14, format!("Error {number}, asked for by a fault of the simulated server."))),
+            _ => {
+                return Some(Message::new(
+                    number,
+                    14,
+                    format!("Error {number}, asked for by a fault of the simulated server."),
+                ));
+            }
         };
         Some(Message::new(number, 14, format!("Login failed for user '{user}'{why}")))
     }

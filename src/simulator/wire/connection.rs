@@ -25,13 +25,17 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
 
 /// The longest request that is read.
 const REQUEST_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
-/// What all connections of a server share.
+/// What a connection is served with; all of a server's share most of it.
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) backend: Arc<dyn Backend>,
+    /// Number of the instance, from 1.
+    pub(crate) number: u32,
     pub(crate) server_name: String,
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
@@ -67,6 +71,7 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         requests: 0,
         executed: Vec::new(),
         transactions: Transactions::default(),
+        closing: closing.clone(),
         closes_in_row: false,
         bytes_per_second: None,
     };
@@ -79,8 +84,6 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         }
     };
     tokio::select! {
-        // First, so that nothing is sent once the server has ended the session.
-        biased;
         () = closing.cancelled() => Err(ConnectionError::EndedByServer),
         ended = received_and_run => ended,
     }
@@ -122,6 +125,8 @@ struct Connection<'a, S> {
     /// Those of the message being answered, for hooks.
     executed: Vec<(u64, Arc<str>)>,
     transactions: Transactions,
+    /// Cancelled when the server ends the session.
+    closing: CancellationToken,
     /// The connection is to be closed in the middle of the next row.
     closes_in_row: bool,
     /// How fast the answer is to be sent; `None`: at once.
@@ -378,8 +383,8 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
 
     /// Sends the first half of what is answered without a row, and nothing more.
     async fn close_in_answer(&mut self, answer: &mut Answer<'a>) -> ConnectionError {
-        answer.statement_done(self.writer.body());
-        answer.statement_done(self.writer.body());
+        let whole = std::mem::replace(answer, Answer::new(Scope::Batch, &self.endpoint.server_name));
+        whole.end(self.writer.body(), None, false);
         let half = self.writer.body().len() / 2;
         self.writer.body().truncate(half);
         self.close_unfinished().await
@@ -448,9 +453,9 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         let Some(hook) = self.endpoint.hooks.get() else {
             return Ok(Flow::GoesOn);
         };
-        let connection = self.number;
+        let (instance, connection) = (self.endpoint.number, self.number);
         let sql = Arc::clone(sql);
-        let ask = move || hook(&HookPoint { connection, request, sql: &sql, phase });
+        let ask = move || hook(&HookPoint { instance, connection, request, sql: &sql, phase });
         match spawn_blocking(ask).await.map_err(|_| ConnectionError::SessionPanicked)? {
             HookAction::Continue => Ok(Flow::GoesOn),
             HookAction::Disconnect => Err(ConnectionError::EndedByHook),
@@ -481,7 +486,8 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         });
         let (session, value) = called.await.map_err(|_| ConnectionError::SessionPanicked)?;
         self.session = Some(session);
-        Ok(value)
+        // Nothing is sent of what a session says when the server has ended it.
+        if self.closing.is_cancelled() { Err(ConnectionError::EndedByServer) } else { Ok(value) }
     }
 }
 
@@ -517,6 +523,7 @@ mod tests {
         let (server, _) = listener.accept().await.unwrap();
         let endpoint = Endpoint {
             backend: Arc::new(NoLogins),
+            number: 1,
             server_name: String::new(),
             tls,
             hooks: Hooks::default(),
