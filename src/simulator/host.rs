@@ -18,6 +18,8 @@ pub struct Login {
     pub application: String,
     /// Empty: the login's default.
     pub database: String,
+    /// The access token of federated authentication; name and password are empty then.
+    pub access_token: Option<String>,
 }
 
 /// A parameter of sp_executesql.
