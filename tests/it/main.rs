@@ -12,6 +12,7 @@
 
 mod analyze;
 mod capture;
+mod cleanup;
 mod cli;
 mod connecting;
 mod demo;
