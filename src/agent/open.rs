@@ -5,7 +5,7 @@ use crate::agent::outcome::CaptureError;
 use crate::agent::progress::Progress;
 use crate::agent::session::CaptureSession;
 use crate::agent::window::{EarlyEnd, Open, Window};
-use crate::agent::{counters, scenario_lock, take_lock};
+use crate::agent::{counters, locks};
 use crate::analyze::measures::{Continuity, continuity};
 use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
@@ -145,7 +145,7 @@ impl Window {
         self.gathered.problems.push(Problem::new("reconnected", Severity::Warning, message));
         let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
         for planned in &self.plan.scenarios {
-            take_lock(&mut self.server, &statements, &scenario_lock(&planned.scenario)).await?;
+            locks::take(&mut self.server, &statements, &locks::of_scenario(&planned.scenario)).await?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::model::Evidence;
 use crate::sqlserver::SqlServerError;
 use crate::statements::RenderError;
 use crate::store::bundle::{MapKey, StatementRecord};
+use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,7 +103,7 @@ pub struct RawTarget {
 }
 
 /// Something of ours that is still on the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftBehind {
     /// What.
     pub what: String,

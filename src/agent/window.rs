@@ -33,6 +33,8 @@ pub(super) struct Gathered {
     pub problems: Vec<Problem>,
     /// Scope in which trace flags were used: `session`, `global` or none.
     pub flag_scope: Option<&'static str>,
+    /// Whether this run holds the lock around global flags.
+    pub flags_locked: bool,
     /// Whether another server answers under the name now: nothing of this run is on it.
     pub other_server: bool,
 }

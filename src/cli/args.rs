@@ -1,5 +1,6 @@
 //! Owns the arguments, as clap reads them.
 
+use crate::agent::run::RunId;
 use crate::model::ServerVersion;
 use crate::report::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -15,6 +16,7 @@ Examples:
   xestack doctor -S db1 -U dba               what this login may do there, and what is missing
   xestack capture -S db1 -U dba --scenario sos-yield --for 60s
                                              one window on a real server
+  xestack cleanup -S db1 -U dba --dry-run    what captures that died have left
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
                                              what a saved histogram shows
   xestack report 20260131T024000Z-0a1b2c3d.zip
@@ -51,6 +53,14 @@ pub(super) enum Command {
                             xestack doctor -S db1 -U dba --scenario sos-yield --format json\n\n\
                             Exit codes: 0 all scenarios ready, 5 some with counters only or something not known, 4 none possible.")]
     Doctor(DoctorArguments),
+    /// Undoes what captures that died have left on a server.
+    #[command(after_help = "Examples:\n  xestack cleanup -S db1 -U dba --dry-run\n  xestack cleanup -S db1 -U dba\n  \
+                            xestack cleanup -S db1 -U dba --force 20260131T024000Z-0a1b2c3d\n\nWhat a run left is undone once it \
+                            is dead: its process on this machine is gone, or, for one of another machine, its deadline has \
+                            passed by a minute on the server's clock. What is not by name and checksum of xestack is never \
+                            touched. A broken connection is tried again for 60 s.\n\nExit codes: 0 nothing of a dead run \
+                            remains, 6 something does; others as for capture.")]
+    Cleanup(CleanupArguments),
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
     /// What saved target XML, pasted stacks or bundles show.
@@ -241,6 +251,24 @@ pub(super) struct SqlArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct CleanupArguments {
+    /// Only list what there is and what would be done.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Give up this run of another machine before its deadline; only when it is certain that it is dead.
+    #[arg(long, value_name = "RUN_ID")]
+    pub force: Option<RunId>,
+    /// Folder with the journals of this machine.
+    #[arg(long, value_name = "FOLDER", env = "XESTACK_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct AnalyzeArguments {
     /// Bundles, target XML or pasted stacks; `-` is standard input. All are one set of evidence.
     #[arg(required = true, value_name = "FILE")]
@@ -275,13 +303,16 @@ pub(super) struct SimulateArguments {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:14330")]
     pub listen: SocketAddr,
+    /// How many instances to simulate, on this port and those that follow, or on free ones.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub instances: u16,
     /// What the server does.
     #[arg(long, value_name = "WORKLOAD", default_value = "lock-hash")]
     pub workload: String,
     /// Version of the server.
     #[arg(long, value_name = "VERSION", default_value = "2019")]
     pub server_version: ServerVersion,
-    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise.
+    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise, or fail.
     #[arg(long, value_name = "FAULT")]
     pub fault: Vec<String>,
     /// Work in bursts of this length from the START of an event session, instead of steadily.

@@ -116,6 +116,8 @@ pub trait Host: Send + Sync {
     /// The columns of a view or table function in this version; `None` where it does not exist (error 208).
     /// `schema` is `sys` for system views.
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>>;
+    /// OBJECT_ID of a view, the one that sys.all_objects shows; `None` where it does not exist.
+    fn object_id(&self, schema: &str, name: &str) -> Option<i32>;
     /// Its rows now. `arguments` are those of a table-valued function, empty for a view. Errors: 300 and 297.
     fn rows(
         &self,

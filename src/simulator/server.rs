@@ -29,11 +29,32 @@ pub enum TlsMode {
     Strict,
 }
 
+/// Encryption with the certificate that it needs; several servers may share one.
+#[derive(Clone)]
+pub struct Encryption {
+    tls: Tls,
+    certificate_pem: Option<Arc<str>>,
+}
+
+impl Encryption {
+    /// With a new certificate, where one is needed. Errors: it cannot be made.
+    pub fn new(mode: TlsMode) -> io::Result<Self> {
+        let certificate = match mode {
+            TlsMode::Off => return Ok(Self { tls: Tls::Off, certificate_pem: None }),
+            TlsMode::On | TlsMode::Strict => Certificate::generate()?,
+        };
+        let tls = if mode == TlsMode::Strict { certificate.before_tds()? } else { certificate.inside_tds()? };
+        Ok(Self { tls, certificate_pem: Some(certificate.pem.into()) })
+    }
+}
+
 /// How a server is started.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Number of the instance behind it, from 1, for hooks.
+    pub number: u32,
     /// Encryption.
     pub tls: TlsMode,
     /// Where tests step in.
@@ -45,7 +66,7 @@ pub struct ServerOptions {
 impl ServerOptions {
     /// Plain, without hooks, on that address.
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, tls: TlsMode::Off, hooks: Hooks::default(), attention: AttentionReply::default() }
+        Self { listen, number: 1, tls: TlsMode::Off, hooks: Hooks::default(), attention: AttentionReply::default() }
     }
 }
 
@@ -53,7 +74,7 @@ impl ServerOptions {
 #[derive(Debug)]
 pub struct Server {
     local_addr: SocketAddr,
-    certificate_pem: Option<String>,
+    certificate_pem: Option<Arc<str>>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -86,28 +107,28 @@ impl Drop for Server {
 
 /// Starts a server in the current tokio runtime. Errors: the address cannot be bound; no certificate can be made.
 pub async fn start(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Result<Server> {
-    let (tls, certificate_pem) = match options.tls {
-        TlsMode::Off => (Tls::Off, None),
-        TlsMode::On => {
-            let certificate = Certificate::generate()?;
-            (certificate.inside_tds()?, Some(certificate.pem))
-        }
-        TlsMode::Strict => {
-            let certificate = Certificate::generate()?;
-            (certificate.before_tds()?, Some(certificate.pem))
-        }
-    };
+    let encryption = Encryption::new(options.tls)?;
+    start_encrypted(options, encryption, backend).await
+}
+
+/// Starts a server that encrypts in this way, whatever its options say. Errors: the address cannot be bound.
+pub async fn start_encrypted(
+    options: ServerOptions,
+    encryption: Encryption,
+    backend: Arc<dyn Backend>,
+) -> io::Result<Server> {
     let listener = TcpListener::bind(options.listen).await?;
     let local_addr = listener.local_addr()?;
+    let ServerOptions { number, hooks, attention, .. } = options;
+    let Encryption { tls, certificate_pem } = encryption;
     let server_name = backend.server_name();
-    let ServerOptions { hooks, attention, .. } = options;
-    let endpoint = Arc::new(Endpoint { backend, server_name, tls, hooks, attention, login_limit: LOGIN_LIMIT });
+    let endpoint = Endpoint { backend, number, server_name, tls, hooks, attention, login_limit: LOGIN_LIMIT };
     let server = Server { local_addr, certificate_pem, stopping: CancellationToken::new(), tasks: TaskTracker::new() };
     server.tasks.spawn(accept(listener, endpoint, server.stopping.clone(), server.tasks.clone()));
     Ok(server)
 }
 
-async fn accept(listener: TcpListener, endpoint: Arc<Endpoint>, stopping: CancellationToken, tasks: TaskTracker) {
+async fn accept(listener: TcpListener, endpoint: Endpoint, stopping: CancellationToken, tasks: TaskTracker) {
     /// A failure to accept is the machine's (no file descriptors): it passes when connections end.
     const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
     let mut connections = 0;
@@ -119,7 +140,10 @@ async fn accept(listener: TcpListener, endpoint: Arc<Endpoint>, stopping: Cancel
         match accepted {
             Ok((tcp, _)) => {
                 connections += 1;
-                tasks.spawn(connection(tcp, connections, Arc::clone(&endpoint), stopping.clone()));
+                // Another node may answer by now.
+                let server_name = endpoint.backend.server_name();
+                let endpoint = Endpoint { server_name, ..endpoint.clone() };
+                tasks.spawn(connection(tcp, connections, endpoint, stopping.clone()));
             }
             Err(error) => {
                 tracing::debug!(error = &error as &dyn Error, "failed to accept a connection");
@@ -129,7 +153,7 @@ async fn accept(listener: TcpListener, endpoint: Arc<Endpoint>, stopping: Cancel
     }
 }
 
-async fn connection(tcp: TcpStream, number: u64, endpoint: Arc<Endpoint>, stopping: CancellationToken) {
+async fn connection(tcp: TcpStream, number: u64, endpoint: Endpoint, stopping: CancellationToken) {
     let ended = tokio::select! {
         () = stopping.cancelled() => return,
         ended = serve(tcp, number, &endpoint) => ended,

@@ -163,6 +163,7 @@ impl Run<'_> {
             list.add("before: Windows or Linux", statements.common("host_info", &[])?);
         }
         list.add("before: since when it runs", statements.common("server_start", &[])?);
+        list.add("before: what dead runs left; it is undone", statements.common("list_sessions", &[])?);
         list.add("before: what this login may do", statements.common("rights", &[])?);
         list.add("before: what this build offers", statements.common("capabilities", &[])?);
         for scenario in self.scenarios.iter().filter(|scenario| scenario.session.value.is_none()) {
@@ -199,6 +200,7 @@ impl Run<'_> {
             let lock = statements.take_lock(&format!("xestack/{}", scenario.name))?;
             list.add("lock: one capture of a scenario at a time", lock);
         }
+        list.add("before: the server's clock, for the run's deadline", statements.common("server_clock", &[])?);
         Ok(())
     }
 
@@ -280,6 +282,7 @@ impl Run<'_> {
         }
         if self.uses_flags {
             let off = statements.trace_off(self.all_flags, Scope::Global)?;
+            list.add("restore: only if flags are on: lock", statements.take_lock("xestack/flags")?);
             list.add("restore: what this run turned on and is still on", off);
         }
         if !self.all_flags.is_empty() {
@@ -289,6 +292,9 @@ impl Run<'_> {
             list.add("restore: drop", statements.session("drop_session", &self.name(scenario))?);
         }
         list.add("restore: no session of this run is left", statements.common("list_sessions", &[])?);
+        if self.uses_flags {
+            list.add("restore: only if flags were on: lock given back", statements.release_lock("xestack/flags")?);
+        }
         Ok(())
     }
 }

@@ -38,8 +38,10 @@ pub struct SessionDefinition {
     pub max_duration_seconds: Option<u64>,
 }
 
-/// How long a lost connection is tried again, and what is allowed for beside it.
-const RECONNECT_LIMIT_SECONDS: u64 = 60;
+/// How long a run tries to get back to a server before it gives up, seconds: what bounds a session on the server must
+/// outlast it.
+pub const RECONNECT_LIMIT_SECONDS: u64 = 60;
+/// Allowed for beside it, seconds.
 const MARGIN_SECONDS: u64 = 60;
 
 /// MAX_DURATION for a window over some scenarios: the server ends a session of ours by itself when nobody else can any

@@ -29,6 +29,7 @@ mod report;
 mod right_answers;
 mod rights;
 mod simulator_events;
+mod simulator_faults;
 mod simulator_sql;
 mod simulator_wire;
 mod statements;

@@ -2,10 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attention;
-mod double;
+pub(crate) mod double;
 mod hooks;
 mod procedures;
-mod raw;
+pub(crate) mod raw;
 mod types;
 
 use double::{Double, PASSWORD, Seen, config, connect, info, message, number, serve};

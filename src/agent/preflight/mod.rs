@@ -95,13 +95,13 @@ pub(super) struct Plan {
 /// Settles the plan of a capture, or refuses it with the reason and the remedy.
 pub(super) async fn plan(
     server: &mut Server,
+    mut identity: ServerIdentity,
     sessions: &Sessions,
     scenarios: &[Scenario],
     options: &CaptureOptions,
     clock: &dyn Clock,
     interrupt: &Interrupt,
 ) -> Result<Plan, CaptureError> {
-    let mut identity = identify(server, sessions).await?;
     let version = supported_version(&identity, scenarios)?;
     let statements = Statements::new(sessions, version);
     let rights = rights::read(server, &statements).await?;

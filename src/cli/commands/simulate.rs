@@ -9,6 +9,7 @@ use crate::simulator::launch::{self, LaunchOptions};
 use crate::simulator::server::TlsMode;
 use crate::simulator::workload::pace::Pace;
 use crate::store::private_file;
+use std::net::SocketAddr;
 
 /// Where the password may be given.
 const PASSWORD_VARIABLE: &str = "XESTACK_SIM_PASSWORD";
@@ -28,6 +29,7 @@ pub(in crate::cli) async fn run(
     let is_given = given.is_some();
     let simulator = launch::launch(LaunchOptions {
         listen: arguments.listen,
+        instances: arguments.instances,
         version: arguments.server_version,
         workload: arguments.workload.clone(),
         pace: arguments.burst.map_or(Pace::Steady, Pace::Burst),
@@ -57,10 +59,39 @@ pub(in crate::cli) async fn run(
     printer.result(&format!(
         "simulated SQL Server {} listens on {}\nlogin {}, password {password}\n",
         arguments.server_version,
-        simulator.local_addr(),
+        addresses(&simulator.addresses()),
         launch::USER
     ))?;
     interrupt.signalled().await;
     simulator.stop().await;
     Ok(Exit::Interrupted)
+}
+
+/// One address; the first with the last port of several in a row; else the first with all other ports.
+fn addresses(all: &[SocketAddr]) -> String {
+    let first = all.first().map(ToString::to_string).unwrap_or_default();
+    let in_a_row =
+        all.windows(2).all(|two| matches!(two, [one, next] if one.port().checked_add(1) == Some(next.port())));
+    match all {
+        [] | [_] => first,
+        [.., last] if in_a_row => format!("{first} to {}", last.port()),
+        _ => all.iter().skip(1).fold(first, |listed, address| format!("{listed}, {}", address.port())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::addresses;
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    #[test]
+    fn addresses_stand_on_one_line() {
+        let listed = |ports: &[u16]| {
+            let all: Vec<_> = ports.iter().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, *port))).collect();
+            addresses(&all)
+        };
+        assert_eq!(listed(&[14_330]), "127.0.0.1:14330");
+        assert_eq!(listed(&[14_330, 14_331, 14_332]), "127.0.0.1:14330 to 14332");
+        assert_eq!(listed(&[40_001, 40_002, 40_009]), "127.0.0.1:40001, 40002, 40009");
+    }
 }

@@ -87,6 +87,11 @@ impl Fault {
         FAULTS.into_iter()
     }
 
+    /// Whether it happens once, at a statement.
+    pub fn is_of_moment(&self) -> bool {
+        matches!(self.kind, FaultKind::Moment(_))
+    }
+
     /// All names, separated by commas.
     pub fn names() -> String {
         FAULTS.map(|(name, _)| name).join(", ")

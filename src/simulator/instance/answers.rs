@@ -74,6 +74,10 @@ impl Host for Instance {
         views::columns(self.version.version, schema, name)
     }
 
+    fn object_id(&self, schema: &str, name: &str) -> Option<i32> {
+        views::objects::object_id(self.version.version, name).filter(|_| schema.eq_ignore_ascii_case("sys"))
+    }
+
     fn rows(
         &self,
         session: &SessionContext,

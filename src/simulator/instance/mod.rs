@@ -261,6 +261,13 @@ impl Instance {
         if self.is_second_node { "XESTACK-NODE-B" } else { "XESTACK-SIM" }
     }
 
+    /// The name of the node that is to take over, if a fault makes this one fail over.
+    pub fn second_node(&self) -> Option<String> {
+        let state = self.lock();
+        let given = state.moments.failover()?;
+        Some(given.map_or_else(|| format!("{}-B", self.name), str::to_owned))
+    }
+
     /// Whether another node answers on its address.
     pub fn has_failed_over(&self) -> bool {
         self.has_failed_over.load(Ordering::SeqCst)

@@ -12,6 +12,7 @@ mod encode;
 mod error;
 mod handshake;
 pub mod hooks;
+mod interruption;
 mod login;
 mod packet;
 mod prelogin;

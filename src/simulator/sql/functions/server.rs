@@ -258,12 +258,7 @@ fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
         [.., schema, name] => (if schema.is_empty() { "sys" } else { *schema }, *name),
         [] => return Ok(Datum::Null),
     };
-    Ok(if call.server.host.columns(schema, name).is_some() {
-        let hash = name.bytes().fold(17_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        Datum::Int(-i64::from(hash % 1_000_000_000) - 1)
-    } else {
-        Datum::Null
-    })
+    Ok(call.server.host.object_id(schema, name).map_or(Datum::Null, |id| Datum::Int(id.into())))
 }
 
 /// Version 4, variant 1, as NEWID makes them.
