@@ -30,6 +30,7 @@ mod right_answers;
 mod rights;
 mod simulator_events;
 mod simulator_faults;
+mod simulator_places;
 mod simulator_sql;
 mod simulator_wire;
 mod statements;

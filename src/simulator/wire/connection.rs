@@ -1,5 +1,6 @@
 //! Owns a connection after its login: requests in, answers out, attention at any moment.
 
+use crate::simulator::faults::login::LoginFaults;
 use crate::simulator::host::{Backend, Request, Session};
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::value::{Column, Datum};
@@ -17,6 +18,7 @@ use crate::simulator::wire::tls::Tls;
 use crate::simulator::wire::token::{Done, DoneKind, Environment, put_done, put_environment_change};
 use crate::simulator::wire::transaction::Transactions;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -37,6 +39,10 @@ pub(crate) struct Endpoint {
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
     pub(crate) attention: AttentionReply,
+    /// What is wrong before a session is there.
+    pub(crate) faults: LoginFaults,
+    /// Logins that went well so far.
+    pub(crate) logins: Arc<AtomicU64>,
     /// How long a client may take from connecting to being logged in.
     pub(crate) login_limit: Duration,
 }
@@ -453,6 +459,8 @@ mod tests {
             tls,
             hooks: Hooks::default(),
             attention: AttentionReply::default(),
+            faults: LoginFaults::default(),
+            logins: Arc::default(),
             login_limit: Duration::from_millis(50),
         };
         serve(server, 1, &endpoint).await.unwrap_err()
@@ -460,14 +468,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_log_in_is_dropped() {
-        let certificate = Certificate::generate().unwrap();
+        let certificate = Certificate::generate(None).unwrap();
         let prelogin = [0x12, 1, 0, 9, 0, 0, 1, 0, 0xFF];
         let client_hello_begins = [0x16, 3, 1, 0, 200, 1];
         for (tls, bytes) in [
             (Tls::Off, [].as_slice()),
             (Tls::Off, &prelogin[..5]),
             (Tls::Off, &prelogin),
-            (certificate.inside_tds().unwrap(), &prelogin),
+            (certificate.inside_tds(false).unwrap(), &prelogin),
             (certificate.before_tds().unwrap(), &[]),
             (certificate.before_tds().unwrap(), &client_hello_begins),
         ] {

@@ -7,6 +7,7 @@
 mod answer;
 mod argument;
 pub mod attention;
+pub mod browser;
 pub(crate) mod connection;
 mod encode;
 mod error;
