@@ -3,6 +3,7 @@
 use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
 use crate::simulator::faults::moments::Moment;
+use crate::simulator::faults::places::Place;
 use crate::simulator::versions::RawStackForm;
 use crate::simulator::wire::attention::AttentionReply;
 
@@ -101,6 +102,8 @@ pub enum FaultKind {
     DdlTrigger(DdlTrigger),
     /// What happens once, at a statement.
     Moment(Moment),
+    /// What the place of the server is like.
+    Place(Place),
 }
 
 impl FaultKind {
@@ -141,7 +144,9 @@ impl FaultKind {
             ("cut-target", number) => number.parse().ok().map(TargetCut::After).map(Self::CutTarget),
             ("ddl-trigger", "rollback") => Some(Self::DdlTrigger(DdlTrigger::Rollback)),
             ("ddl-trigger", "audit") => Some(Self::DdlTrigger(DdlTrigger::Audit)),
-            (name, value) => Moment::parse(name, value).map(Self::Moment),
+            (name, value) => {
+                Moment::parse(name, value).map(Self::Moment).or_else(|| Place::parse(name, value).map(Self::Place))
+            }
         }
     }
 }

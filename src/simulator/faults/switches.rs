@@ -3,6 +3,7 @@
 use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
 use crate::simulator::faults::kinds::{DdlTrigger, FaultKind, SymboliseAt};
+use crate::simulator::faults::places::Places;
 use crate::simulator::faults::{At, Fault};
 use crate::simulator::output::Message;
 use crate::simulator::versions::RawStackForm;
@@ -47,6 +48,8 @@ pub struct Switches {
     pub attention: AttentionReply,
     /// What a server trigger does at each statement on event sessions; `None`: there is none.
     pub ddl_trigger: Option<DdlTrigger>,
+    /// What the place of the server is like.
+    pub places: Places,
 }
 
 impl Switches {
@@ -75,6 +78,7 @@ impl Switches {
                 FaultKind::CutTarget(cut) => switches.target_cut = Some(*cut),
                 FaultKind::Attention(reply) => switches.attention = *reply,
                 FaultKind::DdlTrigger(trigger) => switches.ddl_trigger = Some(*trigger),
+                FaultKind::Place(place) => switches.places.set(place),
                 FaultKind::Moment(_) => {}
             }
         }

@@ -3,6 +3,7 @@
 use super::{Call, Function, Signature, function, int_parameter, signature, text_parameter};
 use crate::simulator::host::{Host, SessionContext};
 use crate::simulator::output::Message;
+use crate::simulator::seeded;
 use crate::simulator::value::{Datum, SqlType};
 
 /// What functions can ask while a statement runs.
@@ -254,7 +255,7 @@ fn has_permission(call: &Call<'_>) -> Result<Datum, Message> {
     })
 }
 
-/// System objects have negative ids; theirs is made of the name here. NULL for what the server does not have.
+/// System objects have negative ids, made of their names here. NULL for what the server does not have.
 fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
     let plain = call.text(0).replace(['[', ']'], "").to_lowercase();
     let parts: Vec<&str> = plain.split('.').collect();
@@ -264,8 +265,7 @@ fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
         [] => return Ok(Datum::Null),
     };
     Ok(if call.server.host.columns(schema, name).is_some() {
-        let hash = name.bytes().fold(17_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        Datum::Int(-i64::from(hash % 1_000_000_000) - 1)
+        Datum::Int(i64::from(seeded::object_id(name)))
     } else {
         Datum::Null
     })
