@@ -1,6 +1,7 @@
 //! Owns the plain types that every layer speaks: no behaviour beyond small total methods, no I/O,
 //! no clock. Units stand in the names.
 
+mod doctor;
 mod evidence;
 mod frame;
 mod report;
@@ -9,13 +10,19 @@ mod target;
 mod time;
 mod version;
 
+pub use doctor::{
+    DOCTOR_SCHEMA, Doctor, ErrorLogOutlook, EventSessions, LoginRights, NeedOutlook, NeedState, OwnSession, PollCost,
+    ScenarioOutlook, ScenarioReadiness, ServerLoad, SideEffectOutlook, SymbolOutlook, TraceFlagOutlook, WouldRun,
+};
 pub use evidence::{
-    EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, Severity, Snapshot, TraceFlagUse, Window,
+    EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, SessionState, Severity, Snapshot, TraceFlagUse,
+    Window,
 };
 pub use frame::{Address, CountedStack, Frame, Module, PdbIdentity, Stack};
 pub use report::{
     Basis, Capture, ClassTotal, Confidence, Finding, Gate, Interval, LatchRow, Mark, NextStep, Reason, Report, SCHEMA,
-    SessionReport, Share, SpinlockRow, StackClass, StackItem, Stacks, Tool, Verdict, VerdictKind, WaitRow,
+    SessionOutcome, SessionReport, Share, SpinlockRow, StackClass, StackItem, Stacks, StoppedBy, Tool, Verdict,
+    VerdictKind, WaitRow,
 };
 pub use table::{Table, Value};
 pub use target::{Slot, Target, TargetRoot};

@@ -18,6 +18,8 @@ pub struct Login {
     pub application: String,
     /// Empty: the login's default.
     pub database: String,
+    /// The access token of federated authentication; name and password are empty then.
+    pub access_token: Option<String>,
 }
 
 /// A parameter of sp_executesql.
@@ -116,6 +118,8 @@ pub trait Host: Send + Sync {
     /// The columns of a view or table function in this version; `None` where it does not exist (error 208).
     /// `schema` is `sys` for system views.
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>>;
+    /// OBJECT_ID of a view, the one that sys.all_objects shows; `None` where it does not exist.
+    fn object_id(&self, schema: &str, name: &str) -> Option<i32>;
     /// Its rows now. `arguments` are those of a table-valued function, empty for a view. Errors: 300 and 297.
     fn rows(
         &self,
@@ -146,7 +150,7 @@ pub trait Host: Send + Sync {
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>>;
     /// DBCC: the whole statement's tokens.
     fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>>;
-    /// sp_getapplock, exclusive, session owner, no waiting: 0 granted, -1 not granted.
+    /// sp_getapplock in the context's database, exclusive, session owner, no waiting: 0 granted, -1 not granted.
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32;
     /// sp_releaseapplock: 0 released; -999 not held.
     fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32;

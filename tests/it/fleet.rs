@@ -142,6 +142,7 @@ async fn captures_of_the_listed_servers() {
                 login_timeout: LIMIT,
                 query_timeout: LIMIT,
                 workstation: "fleet".to_owned(),
+                browser_port: 1434,
                 read_only: false,
             },
             clock: Arc::new(MachineClock::default()),

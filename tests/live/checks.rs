@@ -74,6 +74,7 @@ impl TestServer {
             login_timeout: LIMIT,
             query_timeout: LIMIT,
             workstation: "live check".to_owned(),
+            browser_port: 1434,
             read_only: false,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -12,6 +12,7 @@ use crate::simulator::instance::moments::refuse_ended;
 use crate::simulator::instance::{Instance, State};
 use crate::simulator::output::{Message, Output};
 use crate::simulator::properties;
+use crate::simulator::seeded;
 use crate::simulator::sql::tokenizer::Token;
 use crate::simulator::value::{Column, Datum};
 use crate::simulator::views;
@@ -92,6 +93,10 @@ impl Host for Instance {
 
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>> {
         views::columns(self, schema, name)
+    }
+
+    fn object_id(&self, schema: &str, name: &str) -> Option<i32> {
+        self.columns(schema, name).map(|_| seeded::object_id(&name.to_lowercase()))
     }
 
     fn rows(
@@ -207,7 +212,8 @@ impl Host for Instance {
 
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
         let Ok(mut state) = self.lock_for(session) else { return -1 };
-        let (holder, count) = state.locks.entry(resource.to_owned()).or_insert((session.spid, 0));
+        let (holder, count) =
+            state.locks.entry((session.database.clone(), resource.to_owned())).or_insert((session.spid, 0));
         if *holder != session.spid {
             return -1;
         }
@@ -217,11 +223,12 @@ impl Host for Instance {
 
     fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
         let mut state = self.lock();
-        match state.locks.get_mut(resource) {
+        let lock = (session.database.clone(), resource.to_owned());
+        match state.locks.get_mut(&lock) {
             Some((holder, count)) if *holder == session.spid => {
                 *count = count.saturating_sub(1);
                 if *count == 0 {
-                    state.locks.remove(resource);
+                    state.locks.remove(&lock);
                 }
                 0
             }

@@ -3,7 +3,6 @@
 use super::{Call, Function, Signature, function, int_parameter, signature, text_parameter};
 use crate::simulator::host::{Host, SessionContext};
 use crate::simulator::output::Message;
-use crate::simulator::seeded;
 use crate::simulator::value::{Datum, SqlType};
 
 /// What functions can ask while a statement runs.
@@ -264,11 +263,7 @@ fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
         [.., schema, name] => (if schema.is_empty() { "sys" } else { *schema }, *name),
         [] => return Ok(Datum::Null),
     };
-    Ok(if call.server.host.columns(schema, name).is_some() {
-        Datum::Int(i64::from(seeded::object_id(name)))
-    } else {
-        Datum::Null
-    })
+    Ok(call.server.host.object_id(schema, name).map_or(Datum::Null, |id| Datum::Int(id.into())))
 }
 
 /// Version 4, variant 1, as NEWID makes them.
