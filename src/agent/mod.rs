@@ -184,7 +184,7 @@ fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, surroundings: &
 fn finish(
     run_id: &RunId,
     plan: Plan,
-    gathered: Gathered,
+    mut gathered: Gathered,
     result: Result<(), CaptureError>,
     restored: restore::Restored,
     surroundings: &Surroundings,
@@ -213,6 +213,10 @@ fn finish(
         keys.into_iter().map(key).collect::<Vec<_>>()
     });
     let map_keys = map_keys.collect();
+    let limited_to = preflight::limited_to(&plan.server);
+    for session in &mut gathered.sessions {
+        session.filters.extend(limited_to.clone());
+    }
     let evidence = Evidence {
         id: run_id.to_string(),
         scenario: Some(options.scenario.clone()),

@@ -4,6 +4,7 @@ use crate::agent::clock::Clock;
 use crate::model::Table;
 use crate::sqlserver::{ConnectOptions, Connection, SqlServerError};
 use crate::store::bundle::StatementRecord;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +17,21 @@ pub(super) struct Server {
     options: ConnectOptions,
     clock: Arc<dyn Clock>,
     statements: Vec<StatementRecord>,
+    /// Which way of reading a counter table this build understands, where it is not the first.
+    ways: BTreeMap<String, usize>,
 }
 
 impl Server {
     /// Connects.
     pub(super) async fn connect(options: &ConnectOptions, clock: Arc<dyn Clock>) -> Result<Self, SqlServerError> {
         let connection = Connection::open(options).await?;
-        Ok(Self { connection: Some(connection), options: options.clone(), clock, statements: Vec::new() })
+        Ok(Self {
+            connection: Some(connection),
+            options: options.clone(),
+            clock,
+            statements: Vec::new(),
+            ways: BTreeMap::new(),
+        })
     }
 
     /// A server whose connection is still to be made, with the statements remembered so far.
@@ -31,7 +40,7 @@ impl Server {
         clock: Arc<dyn Clock>,
         statements: Vec<StatementRecord>,
     ) -> Self {
-        Self { connection: None, options: options.clone(), clock, statements }
+        Self { connection: None, options: options.clone(), clock, statements, ways: BTreeMap::new() }
     }
 
     /// Runs a batch under the usual time-out.
@@ -64,6 +73,16 @@ impl Server {
     /// The only table of a batch that has one; an empty one where the answer held none.
     pub(super) async fn table(&mut self, sql: &str) -> Result<Table, SqlServerError> {
         Ok(self.run(sql).await?.into_iter().next().unwrap_or_default())
+    }
+
+    /// The way in which a counter table is read here: the position among its texts.
+    pub(super) fn way(&self, table: &str) -> usize {
+        self.ways.get(table).copied().unwrap_or_default()
+    }
+
+    /// Remembers the way that worked, or the first that has not failed yet.
+    pub(super) fn keep_way(&mut self, table: &str, way: usize) {
+        self.ways.insert(table.to_owned(), way);
     }
 
     /// Whether statements can be sent.

@@ -1,10 +1,14 @@
 //! Owns the SQL that is sent: catalogue + version + values in, statement text out. Pure, so that the dry run prints
 //! what a capture sends.
 
+mod counters;
 mod dry_run;
 mod render;
 mod script;
 
+pub use counters::{CounterStatement, poll};
 pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
 pub use render::{Argument, Filters, RenderError, render};
-pub use script::{Scope, SessionDefinition, Statements, symbol_trace_flags};
+pub use script::{
+    Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, symbol_trace_flags, trace_flags_refusal,
+};

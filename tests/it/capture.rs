@@ -74,7 +74,7 @@ pub(crate) fn connect_options(simulator: &Simulator) -> ConnectOptions {
 /// A simulated server, and all that a capture on it needs.
 pub(crate) struct Lab {
     simulator: Simulator,
-    surroundings: Surroundings,
+    pub(crate) surroundings: Surroundings,
     pub(crate) options: CaptureOptions,
     version: ServerVersion,
     _state: tempfile::TempDir,
@@ -108,7 +108,7 @@ impl Lab {
         Self { simulator, surroundings, options, version, _state: state }
     }
 
-    async fn capture(&self) -> Result<Outcome, CaptureError> {
+    pub(crate) async fn capture(&self) -> Result<Outcome, CaptureError> {
         agent::capture(&self.surroundings, &self.options).await
     }
 

@@ -15,6 +15,7 @@ mod capture;
 mod cli;
 mod connecting;
 mod demo;
+mod golden;
 mod hostile;
 mod layers;
 #[path = "../live/mod.rs"]

@@ -7,7 +7,7 @@ use crate::agent::{CaptureError, CaptureOptions, Refusal, counters};
 use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, ServerVersion, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{Statements, symbol_trace_flags};
+use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, symbol_trace_flags};
 use std::time::Duration;
 
 /// How long the look takes.
@@ -162,8 +162,7 @@ pub(super) fn flags_to_use(
     }
     if !options.trace_flags.force {
         if uses_rva {
-            let text = "trace flags are not needed here: callstack_rva names module, offset and PDB of every frame";
-            return Err(refused(text.to_owned()));
+            return Err(refused(TRACE_FLAGS_NOT_NEEDED.to_owned()));
         }
         if let Some(reason) = flags_policy(look.cpu_share, &look.after, limit) {
             return Err(refused(format!("trace flags are refused: {reason}")));

@@ -4,10 +4,12 @@
 mod identity;
 mod keys;
 mod look;
+mod place;
 mod rights;
 
 pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
+pub(super) use place::limited_to;
 
 use crate::agent::clock::Clock;
 use crate::agent::counters;
@@ -89,24 +91,28 @@ pub(super) async fn plan(
     interrupt: &Interrupt,
 ) -> Result<Plan, CaptureError> {
     let mut identity = identify(server, sessions).await?;
-    let version = supported_version(&identity, scenarios)?;
+    let version = place::supported_version(&identity, scenarios, options)?;
     let statements = Statements::new(sessions, version);
     rights::check_rights(server, &statements, version, options).await?;
     let capabilities = rights::capabilities(server, &statements).await?;
     let (callstack_action, target) = rights::choose_objects(&capabilities, scenarios, options)?;
     let uses_rva = callstack_action == "callstack_rva";
     let mut problems = Vec::new();
-    let map_names = keys::map_names(server, &statements, scenarios).await?;
+    let mut map_names = BTreeMap::new();
     let mut planned = Vec::new();
     for scenario in scenarios {
+        let map = keys::map_values(server, &statements, scenario, &identity).await?;
+        if scenario.session.value.is_none() {
+            map_names.extend(map.by_key());
+        }
         planned.push(ScenarioPlan {
             scenario: scenario.clone(),
-            keys: keys::keys(server, &statements, scenario, options, &map_names, &mut problems).await?,
+            keys: keys::keys(&statements, scenario, &map, options, &mut problems)?,
             slots: choose_slots(scenario, options, uses_rva)?,
             events_per_second: None,
         });
     }
-    let filters = keys::filters(server, &statements, options).await?;
+    let filters = keys::filters(server, &statements, options, &identity).await?;
     let flags = look::flag_states(server, &statements, version, &mut problems).await?;
     let look = look::look(server, &statements, scenarios, clock, interrupt, &mut problems).await?;
     for planned in &mut planned {
@@ -123,7 +129,7 @@ pub(super) async fn plan(
         .get("dm_os_sys_info")
         .and_then(|info| info.text(0, "virtual_machine_type_desc"))
         .map(str::to_owned);
-    let modules = modules(server, &statements, &mut problems).await?;
+    let modules = modules(server, &statements, uses_rva, &mut problems).await?;
     let most_events = scenarios.iter().map(|scenario| scenario.limits.max_events).min().unwrap_or_default();
     let per_node = scenarios.iter().any(|scenario| scenario.session.per_node) || scheduler_count(&look.after) > 16;
     Ok(Plan {
@@ -143,25 +149,6 @@ pub(super) async fn plan(
         modules,
         problems,
     })
-}
-
-fn supported_version(identity: &ServerIdentity, scenarios: &[Scenario]) -> Result<ServerVersion, CaptureError> {
-    let refused = |text: String| CaptureError::refused(Refusal::Version, text, None);
-    let version = identity
-        .version
-        .ok_or_else(|| refused(format!("version {} of the server is not known", identity.product_version)))?;
-    if let Some(scenario) = scenarios.iter().find(|scenario| version < scenario.minimum_version) {
-        return Err(refused(format!(
-            "scenario {} needs SQL Server {} or newer",
-            scenario.name, scenario.minimum_version
-        )));
-    }
-    if version == ServerVersion::AzureDb {
-        return Err(refused(
-            "Azure SQL Database is not supported yet: its event sessions are of another scope".to_owned(),
-        ));
-    }
-    Ok(version)
 }
 
 fn choose_slots(scenario: &Scenario, options: &CaptureOptions, uses_rva: bool) -> Result<Slots, CaptureError> {
@@ -205,21 +192,30 @@ pub(super) fn cpu_limit(scenarios: &[Scenario]) -> f64 {
     scenarios.iter().map(|scenario| scenario.limits.max_cpu_for_trace_flags).fold(1.0, f64::min)
 }
 
+/// The loaded modules. Azure SQL Database shows none; frames of `callstack_rva` need none.
 async fn modules(
     server: &mut Server,
     statements: &Statements<'_>,
+    uses_rva: bool,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<Module>, CaptureError> {
-    match server.table(&statements.common("dm_os_loaded_modules", &[])?).await {
-        Ok(table) => Ok((0..table.rows.len()).filter_map(|row| module(&table, row)).collect()),
-        Err(error) if error.is_connection_lost() => Err(error.into()),
-        Err(error) => {
-            let message = format!("the loaded modules could not be read: {}", counters::chain(&error));
+    let answer = match statements.version() {
+        ServerVersion::AzureDb => Err("Azure SQL Database shows none".to_owned()),
+        _ => match server.table(&statements.common("dm_os_loaded_modules", &[])?).await {
+            Err(error) if error.is_connection_lost() => return Err(error.into()),
+            answer => answer.map_err(|error| counters::chain(&error)),
+        },
+    };
+    let unreadable = |reason: String| {
+        if !uses_rva {
+            let message = format!("the loaded modules could not be read: {reason}");
             let problem = Problem::new("modules_unreadable", Severity::Warning, message);
             problems.push(problem.with_hint("bare addresses of this capture cannot be resolved later without them"));
-            Ok(Vec::new())
         }
-    }
+        Table::default()
+    };
+    let table = answer.unwrap_or_else(unreadable);
+    Ok((0..table.rows.len()).filter_map(|row| module(&table, row)).collect())
 }
 
 fn module(table: &Table, row: usize) -> Option<Module> {
@@ -230,6 +226,7 @@ fn module(table: &Table, row: usize) -> Option<Module> {
         file_version: table.text(row, "file_version").map(str::to_owned),
     })
 }
+
 async fn running_sessions(server: &mut Server, statements: &Statements<'_>) -> Result<Vec<String>, CaptureError> {
     let table = server.table(&statements.common("list_sessions", &[])?).await?;
     let running = (0..table.rows.len()).filter(|&row| table.integer(row, "running") == Some(1));

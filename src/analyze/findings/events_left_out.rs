@@ -24,10 +24,14 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
         ));
     }
     if !filters.is_empty() {
-        sentences.push(format!(
-            "Only events of {} were counted: shares are of these, while the counters are the whole server's.",
-            some_of(&filters)
-        ));
+        let snapshots = || facts.evidence.before.iter().chain(&facts.evidence.after);
+        let counters = if snapshots().any(|snapshot| snapshot.tables.contains_key("dm_db_wait_stats")) {
+            "waits are those of the connected database (sys.dm_db_wait_stats), and the other counters the whole server's"
+        } else {
+            "the counters are the whole server's"
+        };
+        sentences
+            .push(format!("Only events of {} were counted: shares are of these, while {counters}.", some_of(&filters)));
     }
     let state = match (sampled.is_some(), filters.is_empty()) {
         (true, true) => "sampled",
