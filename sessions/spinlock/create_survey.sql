@@ -11,5 +11,5 @@ WITH (
     MAX_DISPATCH_LATENCY = {dispatch_latency_seconds} SECONDS,
     MEMORY_PARTITION_MODE = {partition_mode},
     TRACK_CAUSALITY = OFF,
-    STARTUP_STATE = OFF
+    {max_duration}STARTUP_STATE = OFF
 )

@@ -2,6 +2,7 @@
 
 use crate::agent::clock::Clock;
 use crate::agent::server::Server;
+use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{CounterStatement, Statements, poll};
@@ -9,9 +10,30 @@ use crate::statements::{CounterStatement, Statements, poll};
 /// `Invalid column name` and `Invalid object name`: this build lacks what the statement names.
 const LACKING: [u32; 2] = [207, 208];
 
-/// Reads tables by their names in the catalogue; each is kept under the name of the view that was read. A build may lack
-/// what its version is said to have: then older texts are tried, and what is missing becomes a problem, as does a table
-/// that cannot be read at all, so that one missing right does not cost the others. Only a lost connection is an error.
+/// The counters of scenarios, each once.
+pub(super) fn names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// What reading tables gave.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// The tables, each under the name of the view that was read.
+    pub snapshot: Snapshot,
+    /// What tables came without on this build.
+    pub lacking: Vec<Problem>,
+    /// Views that could not be read, with the server's word.
+    pub unreadable: Vec<(String, SqlServerError)>,
+}
+
+/// Reads tables by their names in the catalogue. What is missing becomes a problem, as does a table that cannot be read at
+/// all, so that one missing right does not cost the others; only a lost connection is an error.
 pub(super) async fn read(
     server: &mut Server,
     statements: &Statements<'_>,
@@ -19,48 +41,61 @@ pub(super) async fn read(
     names: &[String],
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
-    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
-    let way_now = |name: &String| Some(statements.counter(name).ok()?.into_iter().nth(server.way(name)));
-    let ways: Vec<Option<CounterStatement>> = names.iter().filter_map(way_now).collect();
-    let batch: Vec<String> = ways.iter().flatten().map(|way| way.sql.clone()).collect();
-    if batch.is_empty() {
-        return Ok(snapshot);
-    }
-    match server.run(&poll(&batch)).await {
-        Ok(tables) => {
-            snapshot.tables = ways.into_iter().flatten().map(|way| way.view).zip(tables).collect();
-        }
-        Err(error) if error.is_connection_lost() => return Err(error),
-        Err(_) => {
-            for name in names {
-                snapshot.tables.extend(read_alone(server, statements, name, problems).await?);
-            }
+    let Reading { snapshot, lacking, unreadable } = read_each(server, statements, clock, names).await?;
+    let refused = unreadable.iter().map(|(view, error)| self::unreadable(view, error));
+    for problem in lacking.into_iter().chain(refused) {
+        if !problems.contains(&problem) {
+            problems.push(problem);
         }
     }
     Ok(snapshot)
 }
 
-/// One table, in the first way that this build understands; that way is remembered.
+/// Reads tables by their names in the catalogue. A build may lack what its version is said to have: then older texts are
+/// tried, the one that works is remembered, and what is missing is told.
+pub(super) async fn read_each(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+) -> Result<Reading, SqlServerError> {
+    let mut reading =
+        Reading { snapshot: Snapshot { taken_at: clock.utc(), ..Snapshot::default() }, ..Reading::default() };
+    let way_now = |name: &String| statements.counter(name).ok()?.into_iter().nth(server.way(name));
+    let ways: Vec<CounterStatement> = names.iter().filter_map(way_now).collect();
+    let batch: Vec<String> = ways.iter().map(|way| way.sql.clone()).collect();
+    if batch.is_empty() {
+        return Ok(reading);
+    }
+    match server.run(&poll(&batch)).await {
+        Ok(tables) => reading.snapshot.tables = ways.into_iter().map(|way| way.view).zip(tables).collect(),
+        Err(error) if error.is_connection_lost() => return Err(error),
+        Err(_) => {
+            for name in names {
+                read_alone(server, statements, name, &mut reading).await?;
+            }
+        }
+    }
+    Ok(reading)
+}
+
+/// One table, in the first way that this build understands.
 async fn read_alone(
     server: &mut Server,
     statements: &Statements<'_>,
     name: &str,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<(String, Table)>, SqlServerError> {
-    let Ok(ways) = statements.counter(name) else { return Ok(None) };
-    let mut note = |problem: Problem| {
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    };
+    reading: &mut Reading,
+) -> Result<(), SqlServerError> {
+    let Ok(ways) = statements.counter(name) else { return Ok(()) };
     let first_view = ways.first().map(|way| way.view.clone()).unwrap_or_default();
     let mut refusal = None;
     for (n, way) in ways.into_iter().enumerate().skip(server.way(name)) {
         match server.table(&poll(std::slice::from_ref(&way.sql))).await {
             Ok(table) => {
-                lacking(&first_view, &way, &table).into_iter().for_each(note);
+                reading.lacking.extend(lacking(&first_view, &way, &table));
+                reading.snapshot.tables.insert(way.view, table);
                 server.keep_way(name, n);
-                return Ok(Some((way.view, table)));
+                return Ok(());
             }
             Err(error) if error.is_connection_lost() => return Err(error),
             Err(error) => {
@@ -73,11 +108,8 @@ async fn read_alone(
             }
         }
     }
-    if let Some(error) = refusal {
-        let message = format!("sys.{first_view} could not be read: {}", chain(&error));
-        note(Problem::new("counters_unreadable", Severity::Partial, message));
-    }
-    Ok(None)
+    reading.unreadable.extend(refusal.map(|error| (first_view, error)));
+    Ok(())
 }
 
 /// What a table came without. What a verdict cannot do without, the analysis says.
@@ -92,6 +124,12 @@ fn lacking(first_view: &str, way: &CounterStatement, table: &Table) -> Option<Pr
         told.push(format!("sys.{} has no {} on this build: what needs that is missing", way.view, missing.join(", ")));
     }
     (!told.is_empty()).then(|| Problem::new("figures_missing", Severity::Warning, told.join("; ")))
+}
+
+/// That a view could not be read.
+pub(super) fn unreadable(view: &str, error: &SqlServerError) -> Problem {
+    let message = format!("sys.{view} could not be read: {}", chain(error));
+    Problem::new("counters_unreadable", Severity::Partial, message)
 }
 
 /// An error with its causes, on one line.

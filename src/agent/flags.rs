@@ -125,7 +125,8 @@ pub(super) async fn turn_on_globally(window: &mut Window) -> Result<(), CaptureE
     }
 }
 
-async fn turn_off_globally(window: &mut Window) -> Result<(), CaptureError> {
+/// Global TRACEOFF of what this run turned on, and the lock given back.
+pub(super) async fn turn_off_globally(window: &mut Window) -> Result<(), CaptureError> {
     let flags = lock(&window.journal).owed().flags;
     if flags.is_empty() {
         return Ok(());

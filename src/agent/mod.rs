@@ -5,9 +5,11 @@ pub mod clock;
 mod counters;
 mod flags;
 pub mod journal;
+mod meaning;
 mod outcome;
 mod preflight;
 pub mod progress;
+mod refusal;
 mod restore;
 pub mod run;
 mod server;
@@ -25,7 +27,7 @@ use crate::agent::run::{Marker, Owner, RunId};
 use crate::agent::server::Server;
 use crate::agent::window::{Gathered, Window};
 use crate::catalog::sessions::{Scenario, Sessions};
-use crate::model::Evidence;
+use crate::model::{Evidence, Problem};
 use crate::sqlserver::ConnectOptions;
 use crate::statements::Statements;
 use crate::store::bundle::MapKey;
@@ -144,8 +146,16 @@ async fn take_lock(server: &mut Server, statements: &Statements<'_>, resource: &
     ))
 }
 
-/// What a person should know of the plan before anything is changed: rates and bounds.
+/// What a person should know of the plan before anything is changed: rates and bounds, and what the changes set off.
 fn announcements(plan: &Plan) -> Vec<String> {
+    let Some(events) = &plan.events else {
+        let why = plan.problems.iter().find(|problem| problem.code == preflight::COUNTERS_ONLY);
+        let told = |problem: &Problem| match &problem.hint {
+            Some(hint) => format!("{}; {hint}", problem.message),
+            None => problem.message.clone(),
+        };
+        return why.map(told).into_iter().collect();
+    };
     let of_scenario = |planned: &preflight::ScenarioPlan| {
         let rate = match planned.events_per_second {
             Some(rate) => format!("about {rate:.0} events a second are to be expected"),
@@ -154,12 +164,12 @@ fn announcements(plan: &Plan) -> Vec<String> {
         format!(
             "{}: {rate}; at most {} events are counted, in {} KB of session memory and up to {} KB of target memory",
             planned.scenario.name,
-            plan.max_events,
-            plan.max_memory_kb,
+            events.max_events,
+            events.max_memory_kb,
             planned.slots.most_bytes.div_ceil(1024)
         )
     };
-    plan.scenarios.iter().map(of_scenario).collect()
+    plan.scenarios.iter().map(of_scenario).chain(plan.side_effects.in_words()).collect()
 }
 
 /// The run's marker. Its deadline covers the survey, the window and the time to put things back.

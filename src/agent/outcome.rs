@@ -45,6 +45,8 @@ pub struct CaptureOptions {
     pub sample_one_in: Option<u64>,
     /// Trace flags.
     pub trace_flags: TraceFlagOptions,
+    /// Take the counters and make no event session.
+    pub counters_only: bool,
     /// Where journals are kept.
     pub state_dir: PathBuf,
 }
@@ -64,6 +66,7 @@ impl CaptureOptions {
             session_id: None,
             sample_one_in: None,
             trace_flags: TraceFlagOptions::default(),
+            counters_only: false,
             state_dir,
         }
     }
@@ -125,6 +128,9 @@ pub enum Refusal {
     Policy,
     /// Another run is at work.
     Busy,
+    /// There are no event sessions to be had here now: the engine is off or out of memory, or the edition has none. The
+    /// counters are taken all the same.
+    Unavailable,
 }
 
 /// Why there is no outcome.

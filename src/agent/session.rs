@@ -1,12 +1,14 @@
 //! Owns one event session of a run: made, started, silenced, read, removed. Each change is journalled before it is sent.
 
 use crate::agent::journal::{State, Step};
-use crate::agent::outcome::{CaptureError, RawTarget, Refusal};
+use crate::agent::outcome::{CaptureError, RawTarget};
+use crate::agent::progress::Progress;
 use crate::agent::window::Window;
-use crate::agent::{counters, lock};
+use crate::agent::{counters, lock, meaning};
 use crate::catalog::sessions::Scenario;
 use crate::model::{EventContext, Problem, SessionEvidence, Severity};
 use crate::parse::target;
+use crate::sqlserver::SqlServerError;
 use crate::statements::SessionDefinition;
 
 /// An event session at work.
@@ -57,34 +59,63 @@ impl Window {
         let result = self.server.run(sql).await;
         let state = match &result {
             Ok(_) => State::Done,
-            // Without an answer the intent stands, and counts as done.
+            // Without an answer the intent stands, and counts as done. So it does where code beside the statement raised the
+            // error: a trigger that does not roll back leaves what was done.
             Err(error) => match error.number() {
-                Some(number) => State::Refused { number },
-                None => return Err(result.err().map_or(CaptureError::Interrupted, CaptureError::Server)),
+                Some(number) if !meaning::is_raised(number) => State::Refused { number },
+                _ => return Err(result.err().map_or(CaptureError::Interrupted, CaptureError::Server)),
             },
         };
         lock(&self.journal).write(clock, step, state).map_err(journal_failed)?;
         result.map(drop).map_err(CaptureError::Server)
     }
 
-    /// CREATE, stopped.
+    /// CREATE, stopped. Where this build does not take MAX_DURATION, once more without it.
     pub(super) async fn create(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
-        let sql = self.statements().create_session(&session.scenario, &session.create, &session.definition)?;
+        let with_duration = self.plan.events.as_ref().is_some_and(|events| events.max_duration_seconds.is_some());
+        let mut definition = session.definition.clone();
+        definition.max_duration_seconds = definition.max_duration_seconds.filter(|_| with_duration);
         let step = Step::CreateSession { session: session.name().to_owned() };
+        let sql = self.statements().create_session(&session.scenario, &session.create, &definition)?;
+        let error = match self.change(step.clone(), &sql).await {
+            Err(CaptureError::Server(error)) if error.number().is_some() => error,
+            result => return result,
+        };
+        if definition.max_duration_seconds.is_none() || !error.number().is_some_and(meaning::is_of_option) {
+            return Err(self.refusal(session.name(), error).await);
+        }
+        self.give_up_max_duration(&error);
+        definition.max_duration_seconds = None;
+        let sql = self.statements().create_session(&session.scenario, &session.create, &definition)?;
         match self.change(step, &sql).await {
             Err(CaptureError::Server(error)) if error.number().is_some() => {
-                // The first error is the cause; nothing further is sent that could hide it (field report L-06).
-                Err(CaptureError::refused(Refusal::Version, "the server refused the event session", None)
-                    .caused_by(error))
+                Err(self.refusal(session.name(), error).await)
             }
             result => result,
+        }
+    }
+
+    fn give_up_max_duration(&mut self, error: &SqlServerError) {
+        let message = format!(
+            "this server does not take MAX_DURATION, so it would not end a session of this run by itself: {}",
+            counters::chain(error)
+        );
+        (self.surroundings.observer)(&Progress::Note(message.clone()));
+        self.gathered.problems.push(Problem::new("max_duration_refused", Severity::Info, message));
+        if let Some(events) = &mut self.plan.events {
+            events.max_duration_seconds = None;
         }
     }
 
     /// START.
     pub(super) async fn start(&mut self, session: &CaptureSession) -> Result<(), CaptureError> {
         let sql = self.statements().session("start_session", session.name())?;
-        self.change(Step::StartSession { session: session.name().to_owned() }, &sql).await
+        match self.change(Step::StartSession { session: session.name().to_owned() }, &sql).await {
+            Err(CaptureError::Server(error)) if error.number().is_some() => {
+                Err(self.refusal(session.name(), error).await)
+            }
+            result => result,
+        }
     }
 
     /// Ends the firing and keeps the target; false where the server refuses that.

@@ -2,7 +2,7 @@
 //! and how frequent their events are.
 
 use crate::agent::outcome::CaptureError;
-use crate::agent::preflight::{self, ScenarioPlan};
+use crate::agent::preflight::{self, EventPlan, ScenarioPlan};
 use crate::agent::progress::Progress;
 use crate::agent::session::CaptureSession;
 use crate::agent::window::Window;
@@ -14,13 +14,19 @@ use std::time::Duration;
 /// ones, or none (all events) where nothing was counted.
 pub(super) async fn survey(
     window: &mut Window,
+    events: &EventPlan,
     planned: &ScenarioPlan,
     survey: &Survey,
 ) -> Result<Vec<u64>, CaptureError> {
     let session = CaptureSession {
         scenario: planned.scenario.clone(),
         create: survey.create.clone(),
-        definition: window.definition(&planned.scenario, planned.keys.clone().unwrap_or_default(), survey.slots),
+        definition: window.definition(
+            events,
+            &planned.scenario,
+            planned.keys.clone().unwrap_or_default(),
+            survey.slots,
+        ),
         bucket: planned.scenario.session.field.clone(),
     };
     (window.surroundings.observer)(&Progress::Surveying { length: Duration::from_secs(survey.seconds) });
@@ -46,9 +52,9 @@ pub(super) async fn survey(
         None => dominant(&counted, survey),
     };
     let of_interest = |key: u64| keys.is_empty() || keys.contains(&key);
-    let events: u64 = counted.iter().filter(|(key, _)| of_interest(*key)).map(|(_, events)| events).sum();
-    let sampled = window.plan.filters.sample_one_in.unwrap_or(1);
-    preflight::check_rate(&planned.scenario, (events * sampled) as f64 / seconds, &window.options)?;
+    let counted: u64 = counted.iter().filter(|(key, _)| of_interest(*key)).map(|(_, events)| events).sum();
+    let sampled = events.filters.sample_one_in.unwrap_or(1);
+    preflight::check_rate(&planned.scenario, (counted * sampled) as f64 / seconds, &window.options)?;
     Ok(keys)
 }
 

@@ -1,8 +1,8 @@
 //! Owns the window itself: the sessions are created, started, counted and silenced together, the counters taken around
 //! them. Putting back is not its business; what will have to be put back is in the journal before each change.
 
-use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget};
-use crate::agent::preflight::Plan;
+use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget, Refusal};
+use crate::agent::preflight::{EventPlan, Plan};
 use crate::agent::progress::Progress;
 use crate::agent::run::Marker;
 use crate::agent::server::Server;
@@ -66,17 +66,13 @@ impl Window {
     }
 
     async fn run_steps(&mut self) -> Result<(), CaptureError> {
-        let sessions = self.planned_sessions().await?;
-        for session in &sessions {
-            self.create(session).await?;
-        }
-        if self.options.trace_flags.during_window && !self.plan.flags_to_use.is_empty() {
-            flags::turn_on_globally(self).await?;
-        }
-        self.stop_if_interrupted()?;
-        for session in &sessions {
-            self.start(session).await?;
-        }
+        let sessions = match self.started_sessions().await {
+            Err(error @ CaptureError::Refused { reason: Refusal::Unavailable, .. }) => {
+                self.go_on_with_counters(&error).await?;
+                Vec::new()
+            }
+            result => result?,
+        };
         let started = self.surroundings.clock.monotonic();
         let started_at = self.surroundings.clock.utc();
         self.gathered.before = Some(self.counters().await?);
@@ -90,6 +86,9 @@ impl Window {
         self.gathered.window =
             Some(model::Window { started_at, ended_at, elapsed_ms: ended.saturating_sub(started).as_millis() as u64 });
         self.gathered.after = Some(self.counters().await?);
+        if sessions.is_empty() {
+            return Ok(());
+        }
         (self.surroundings.observer)(&Progress::Reading);
         let latency = sessions.iter().map(|session| session.scenario.session.dispatch_latency_seconds).max();
         self.await_dispatch(ended, latency.unwrap_or_default()).await;
@@ -105,18 +104,35 @@ impl Window {
         flags::symbolise(self).await
     }
 
+    /// The sessions of the window, created and then started together; none where only counters are taken.
+    async fn started_sessions(&mut self) -> Result<Vec<CaptureSession>, CaptureError> {
+        let sessions = self.planned_sessions().await?;
+        for session in &sessions {
+            self.create(session).await?;
+        }
+        if self.options.trace_flags.during_window && !self.plan.flags_to_use.is_empty() {
+            flags::turn_on_globally(self).await?;
+        }
+        self.stop_if_interrupted()?;
+        for session in &sessions {
+            self.start(session).await?;
+        }
+        Ok(sessions)
+    }
+
     /// The sessions of the window. A scenario that does not know its keys surveys them first.
     async fn planned_sessions(&mut self) -> Result<Vec<CaptureSession>, CaptureError> {
+        let Some(events) = self.plan.events.clone() else { return Ok(Vec::new()) };
         let mut sessions = Vec::new();
         for planned in self.plan.scenarios.clone() {
             self.stop_if_interrupted()?;
             let keys = match &planned.scenario.survey {
-                Some(survey) => survey::survey(self, &planned, survey).await?,
+                Some(survey) => survey::survey(self, &events, &planned, survey).await?,
                 None => planned.keys.clone().unwrap_or_default(),
             };
             sessions.push(CaptureSession {
                 create: planned.scenario.session.create.clone(),
-                definition: self.definition(&planned.scenario, keys, planned.slots.asked),
+                definition: self.definition(&events, &planned.scenario, keys, planned.slots.asked),
                 bucket: "callstack".to_owned(),
                 scenario: planned.scenario,
             });
@@ -125,17 +141,24 @@ impl Window {
     }
 
     /// What a CREATE statement of this run is filled in with.
-    pub(super) fn definition(&self, scenario: &Scenario, keys: Vec<u64>, slots: u64) -> SessionDefinition {
+    pub(super) fn definition(
+        &self,
+        events: &EventPlan,
+        scenario: &Scenario,
+        keys: Vec<u64>,
+        slots: u64,
+    ) -> SessionDefinition {
         SessionDefinition {
             name: self.marker.for_scenario(&scenario.name).to_string(),
             keys: Some(keys),
-            filters: self.plan.filters,
-            callstack_action: self.plan.callstack_action.to_owned(),
-            target: self.plan.target.to_owned(),
+            filters: events.filters,
+            callstack_action: events.callstack_action.to_owned(),
+            target: events.target.to_owned(),
             slots,
-            max_events: self.plan.max_events,
-            max_memory_kb: self.plan.max_memory_kb,
-            partition_mode: self.plan.partition_mode.to_owned(),
+            max_events: events.max_events,
+            max_memory_kb: events.max_memory_kb,
+            partition_mode: events.partition_mode.to_owned(),
+            max_duration_seconds: events.max_duration_seconds,
         }
     }
 
@@ -149,12 +172,7 @@ impl Window {
 
     /// The counters of all scenarios, each once.
     async fn counters(&mut self) -> Result<Snapshot, SqlServerError> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.plan.scenarios.iter().flat_map(|planned| &planned.scenario.counters.snapshot) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
+        let names = counters::names(self.plan.scenarios.iter().map(|planned| &planned.scenario));
         self.read_counters(&names).await
     }
 

@@ -214,13 +214,14 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
 /// What there is no evidence of at all.
 fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
     let counters = facts.evidence.before.is_some() && facts.evidence.after.is_some();
+    let said = facts.evidence.problems.iter().any(|problem| problem.code == "counters_only");
     if facts.question == Question::Spinlock && facts.scope != Scope::Nothing {
         return None;
     }
     match facts.scope {
-        Scope::Nothing if counters => {
-            Some(Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them"))
-        }
+        // The capture itself may have said so, and why.
+        Scope::Nothing if counters => (!said)
+            .then(|| Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them")),
         Scope::Unknown => Some(
             Problem::new(
                 "context_unknown",

@@ -12,8 +12,11 @@ macro_rules! embed {
 
 /// Every file of `sessions/` that is compiled in, by its path below that folder.
 pub const EMBEDDED: &[(&str, &str)] = &embed![
+    "common/audits.sql",
     "common/capabilities.sql",
     "common/database_id.sql",
+    "common/ddl_triggers.sql",
+    "common/ddl_triggers@azure-db.sql",
     "common/dm_os_latch_stats.sql",
     "common/dm_os_loaded_modules.sql",
     "common/dm_os_performance_counters.sql",
@@ -29,6 +32,8 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/drop_session.sql",
     "common/event_fields.sql",
     "common/host_info.sql",
+    "common/event_session_columns.sql",
+    "common/event_session_columns@azure-db.sql",
     "common/identity.sql",
     "common/list_sessions.sql",
     "common/list_sessions@azure-db.sql",
@@ -39,6 +44,7 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/release_lock.sql",
     "common/rights.sql",
     "common/server_start.sql",
+    "common/rights@azure-db.sql",
     "common/start_session.sql",
     "common/stop_session.sql",
     "common/take_lock.sql",

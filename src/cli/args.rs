@@ -131,6 +131,10 @@ pub(super) struct CaptureArguments {
     pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
+    /// Take the counters only and make no event session: there are no call stacks then. Without the rights for event
+    /// sessions a capture does this by itself, and says what is missing (exit 5).
+    #[arg(long, conflicts_with = "enable_trace_flags")]
+    pub counters_only: bool,
     /// Take N windows, one after the other, and say how far they agree; each leaves its bundle in the state folder.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,

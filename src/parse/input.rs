@@ -27,6 +27,12 @@ impl Input {
     }
 }
 
+/// Whether these are the bytes of an event file target (.xel), by the four bytes that such files start with (seen in
+/// published samples). They are not read here; their events as XML are.
+pub fn is_event_file(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x5A, 0x37, 0xAB, 0xEF])
+}
+
 /// Reads a file's bytes (UTF-8 or UTF-16). Text outside of target documents is read as events or as pasted stacks; a
 /// stack counts as one where at least half of its frames are understood.
 pub fn read(bytes: &[u8]) -> Input {

@@ -5,6 +5,8 @@ use crate::model::ServerVersion;
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::sql::tokenizer::Token;
 use crate::simulator::value::{Column, Datum, SqlType};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// What LOGIN7 said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,6 +44,28 @@ pub enum Request {
     },
 }
 
+/// Where a connection is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutAt {
+    /// Before the statement runs.
+    Before,
+    /// After it ran; nothing is answered.
+    After,
+    /// In the middle of a row of its answer, of the answer itself where it has no row.
+    MidRow,
+}
+
+/// What a fault does to the answer of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disturbance {
+    /// The connection is closed.
+    Cut(CutAt),
+    /// The statement runs, and its answer is held back that long; without a time until an attention or the client's end.
+    Stall(Option<Duration>),
+    /// The answer comes at so many bytes in a second.
+    Drip(u32),
+}
+
 /// What the wire needs of the server behind it.
 pub trait Backend: Send + Sync + 'static {
     /// Checks a login and opens a session; the error (18456, 4060) is sent and the connection closed.
@@ -58,8 +82,12 @@ pub trait Session: Send {
     fn spid(&self) -> u16;
     /// The current database, for the login acknowledgement.
     fn database(&self) -> String;
-    /// Takes a request; nothing runs until [`Session::step`].
-    fn start(&mut self, request: Request);
+    /// Cancelled when the server ends this session: the connection is closed, whatever it does.
+    fn ended(&self) -> CancellationToken {
+        CancellationToken::new()
+    }
+    /// Takes a request, the `number`-th of its connection from 1; nothing runs until [`Session::step`].
+    fn start(&mut self, number: u64, request: Request);
     /// Runs on to the next piece of the answer; `None` when the request is done.
     fn step(&mut self) -> Option<Step>;
     /// Attention: the rest of the request is forgotten.
@@ -116,6 +144,22 @@ pub trait Host: Send + Sync {
     fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32;
     /// Microseconds since the epoch, UTC.
     fn utc_micros(&self) -> i64;
+    /// A statement text begins, the `number`-th of its connection from 1. Errors: nothing of it runs.
+    fn begin_request(&self, _session: &SessionContext, _number: u64) -> Result<(), Vec<Message>> {
+        Ok(())
+    }
+    /// What faults do to the answer of the statement that has just begun or run; told once.
+    fn disturbances(&self, _session: &SessionContext) -> Vec<Disturbance> {
+        Vec::new()
+    }
+    /// Cancelled when the server ends this session.
+    fn ended(&self, _session: &SessionContext) -> CancellationToken {
+        CancellationToken::new()
+    }
+    /// sp_reset_connection: the session's locks and flags go, it stays.
+    fn reset_session(&self, session: &SessionContext) {
+        self.end_session(session);
+    }
     /// The session is over: its locks and session flags go.
     fn end_session(&self, session: &SessionContext);
 }

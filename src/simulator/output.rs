@@ -64,4 +64,10 @@ pub enum Step {
     Output(Output),
     /// Wait that long (WAITFOR, a fault); an attention ends the wait and the request.
     Wait(Duration),
+    /// Close the connection; what is not sent yet is not sent.
+    Close,
+    /// Close it in the middle of the next row, or of the answer when no row comes.
+    CloseInRow,
+    /// Send the answer at so many bytes in a second.
+    Drip(u32),
 }

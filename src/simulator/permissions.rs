@@ -1,7 +1,7 @@
 //! Owns logins and what each may do.
 
 use crate::model::ServerVersion;
-use crate::simulator::faults::Switches;
+use crate::simulator::faults::switches::Switches;
 use crate::simulator::versions::{VersionData, VersionRange};
 
 /// A login of the simulated server.
@@ -126,7 +126,7 @@ impl Rights<'_> {
 mod tests {
     use super::{Account, Rights};
     use crate::model::ServerVersion;
-    use crate::simulator::faults::Switches;
+    use crate::simulator::faults::switches::Switches;
     use crate::simulator::versions::VersionData;
 
     #[test]

@@ -30,7 +30,8 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
         "editionid" => Datum::Variant(SqlType::BigInt, Box::new(Datum::Int(-2_117_995_310))),
         "engineedition" => number(3),
         "servername" => text(&instance.server_name()),
-        "machinename" | "computernamephysicalnetbios" => text("XESTACK-SIM"),
+        "machinename" => text(instance.machine_name()),
+        "computernamephysicalnetbios" => text(instance.computer_name()),
         "collation" => text("SQL_Latin1_General_CP1_CI_AS"),
         "isclustered"
         | "ishadrenabled"

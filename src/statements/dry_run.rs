@@ -3,8 +3,8 @@
 use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
 use crate::statements::{
-    Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, symbol_trace_flags,
-    trace_flags_refusal,
+    Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, max_duration_seconds,
+    symbol_trace_flags, trace_flags_refusal,
 };
 
 /// What a dry run is of.
@@ -165,6 +165,8 @@ impl Run<'_> {
                 "NONE"
             }
             .to_owned(),
+            max_duration_seconds: (self.options.version >= ServerVersion::V2025)
+                .then(|| max_duration_seconds(self.options.window_seconds, self.scenarios.iter().copied())),
         }
     }
 
@@ -199,12 +201,18 @@ impl Run<'_> {
         if !self.all_flags.is_empty() {
             list.add("before: trace flags as they are", statements.trace_status(self.all_flags)?);
         }
+        list.add("before: whether the counters can be read", statements.counters(&self.counters())?);
         let look = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
         list.add("before: CPU, read twice, 2 s apart", statements.counters(&look)?);
         for scenario in &self.scenarios {
             if let Some(volume) = &scenario.counters.volume {
                 list.add("before: event rate, read twice, 2 s apart", statements.volume(volume, scenario)?);
             }
+        }
+        list.add("before: options of event sessions here", statements.common("event_session_columns", &[])?);
+        list.add("before: triggers that run on what is sent", statements.common("ddl_triggers", &[])?);
+        if version != ServerVersion::AzureDb {
+            list.add("before: audits that record it", statements.common("audits", &[])?);
         }
         list.add("before: event sessions that run", statements.common("list_sessions", &[])?);
         if version != ServerVersion::AzureDb {

@@ -10,5 +10,6 @@ pub use counters::{CounterStatement, poll};
 pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
 pub use render::{Argument, Filters, RenderError, render};
 pub use script::{
-    Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, symbol_trace_flags, trace_flags_refusal,
+    Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, max_duration_seconds, symbol_trace_flags,
+    trace_flags_refusal,
 };

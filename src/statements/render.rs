@@ -26,6 +26,13 @@ pub enum Argument<'a> {
     },
     /// Further tests of a predicate, each followed by ` AND `.
     Filters(&'a Filters),
+    /// An option of an event session in seconds, on a line of its own before the next one; nothing without a value.
+    Seconds {
+        /// Its name.
+        option: &'a str,
+        /// Its value.
+        seconds: Option<u64>,
+    },
 }
 
 /// Which events of a session are counted, beside those of its keys.
@@ -122,6 +129,10 @@ fn write_argument(text: &mut String, statement: &str, argument: &Argument<'_>) -
             }
         }
         Argument::Filters(filters) => filters.conditions().try_for_each(|condition| write!(text, "{condition} AND ")),
+        Argument::Seconds { option, seconds } => match seconds {
+            Some(seconds) => write!(text, "{} = {seconds} SECONDS,\n    ", keyword(statement, option)?),
+            None => Ok(()),
+        },
     };
     // Writing to a String cannot fail.
     debug_assert!(written.is_ok());

@@ -35,6 +35,23 @@ pub struct SessionDefinition {
     pub max_memory_kb: u64,
     /// `NONE` or `PER_NODE`.
     pub partition_mode: String,
+    /// MAX_DURATION, seconds, where the server has that option.
+    pub max_duration_seconds: Option<u64>,
+}
+
+/// How long a lost connection is tried again, and what is allowed for beside it.
+const RECONNECT_LIMIT_SECONDS: u64 = 60;
+const MARGIN_SECONDS: u64 = 60;
+
+/// MAX_DURATION for a window over some scenarios: the server ends a session of ours by itself when nobody else can any
+/// more, and not before. Seconds.
+pub fn max_duration_seconds<'a>(window_seconds: u64, scenarios: impl IntoIterator<Item = &'a Scenario>) -> u64 {
+    let of_scenario = |scenario: &Scenario| {
+        let survey_seconds = scenario.survey.as_ref().map_or(0, |survey| survey.seconds);
+        survey_seconds + 2 * scenario.session.dispatch_latency_seconds
+    };
+    let beside: u64 = scenarios.into_iter().map(of_scenario).sum();
+    window_seconds + beside + RECONNECT_LIMIT_SECONDS + MARGIN_SECONDS
 }
 
 /// The statements for one version.
@@ -92,6 +109,7 @@ impl<'a> Statements<'a> {
             ("max_memory_kb", Argument::Number(session.max_memory_kb)),
             ("dispatch_latency_seconds", Argument::Number(scenario.session.dispatch_latency_seconds)),
             ("partition_mode", Argument::Keyword(&session.partition_mode)),
+            ("max_duration", Argument::Seconds { option: "MAX_DURATION", seconds: session.max_duration_seconds }),
         ];
         render(&scenario.name, text, &arguments)
     }

@@ -73,7 +73,7 @@ pub(crate) fn connect_options(simulator: &Simulator) -> ConnectOptions {
 
 /// A simulated server, and all that a capture on it needs.
 pub(crate) struct Lab {
-    simulator: Simulator,
+    pub(crate) simulator: Simulator,
     pub(crate) surroundings: Surroundings,
     pub(crate) options: CaptureOptions,
     version: ServerVersion,

@@ -105,6 +105,26 @@ fn a_state_folder_that_cannot_be_written_is_2_before_anything_else() {
 }
 
 #[test]
+fn an_event_file_is_named_as_one_whole_cut_or_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        run(xestack(&["analyze"]).arg(path))
+    };
+    let mut header = vec![0x5A, 0x37, 0xAB, 0xEF, 10, 0, 0, 2];
+    let cut = of("cut.xel", &header);
+    header.resize(4096, 0);
+    for ran in [of("whole.xel", &header), cut] {
+        assert_eq!((ran.code, ran.out.as_str()), (7, ""), "{}", ran.err);
+        assert!(ran.err.contains(".xel is an event file (.xel)") && ran.err.contains("fn_xe_file_target_read_file"));
+    }
+    let ran = of("empty.xel", b"");
+    assert_eq!(ran.code, 7);
+    assert!(ran.err.contains("empty.xel is empty"), "{}", ran.err);
+}
+
+#[test]
 fn unreadable_input_is_7_and_one_bad_file_of_two_is_partial() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.xml");

@@ -15,8 +15,10 @@ mod capture;
 mod cli;
 mod connecting;
 mod demo;
+mod fleet;
 mod golden;
 mod hostile;
+mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;

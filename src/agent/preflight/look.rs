@@ -1,11 +1,12 @@
 //! Owns the look at a server before a capture: its load, the event rate to be expected, and how its trace flags stand.
 
+use super::rights::Rights;
 use crate::agent::clock::Clock;
 use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
-use crate::agent::{CaptureError, CaptureOptions, Refusal, counters};
+use crate::agent::{CaptureError, CaptureOptions, Refusal, counters, meaning};
 use crate::catalog::sessions::Scenario;
-use crate::model::{Problem, ServerVersion, Severity, Snapshot};
+use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, symbol_trace_flags};
 use std::time::Duration;
@@ -46,10 +47,9 @@ pub(crate) fn check_rate(scenario: &Scenario, rate: f64, options: &CaptureOption
 pub(super) async fn flag_states(
     server: &mut Server,
     statements: &Statements<'_>,
-    version: ServerVersion,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<FlagState>, CaptureError> {
-    let flags = symbol_trace_flags(version);
+    let flags = symbol_trace_flags(statements.version());
     if flags.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,6 +78,34 @@ pub(crate) async fn read_flags(
         })
     };
     Ok(flags.iter().map(|&flag| FlagState { flag, global: Some(is_on(flag)) }).collect())
+}
+
+/// Reads every counter once. One that is refused is told now, with what to do about it; where none can be read there is
+/// nothing to capture.
+pub(super) async fn check_counters(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    rights: &Rights,
+    scenarios: &[Scenario],
+    clock: &dyn Clock,
+    problems: &mut Vec<Problem>,
+) -> Result<(), CaptureError> {
+    let counters::Reading { snapshot, lacking, unreadable } =
+        counters::read_each(server, statements, clock, &counters::names(scenarios)).await?;
+    problems.extend(lacking);
+    let hint = |error: &SqlServerError| error.number().and_then(|number| rights.view_refused_hint(number));
+    problems.extend(unreadable.iter().map(|(view, error)| {
+        let problem = counters::unreadable(view, error);
+        hint(error).map_or(problem.clone(), |hint| problem.with_hint(hint))
+    }));
+    match unreadable.into_iter().next() {
+        Some((_, error)) if snapshot.tables.is_empty() => {
+            let reason = if meaning::is_permission(error.number()) { Refusal::Permission } else { Refusal::Version };
+            let hint = hint(&error);
+            Err(CaptureError::refused(reason, "none of the counters can be read", hint).caused_by(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The look at how busy the server is and how many events are to be expected.

@@ -1,15 +1,20 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
+mod events;
 mod identity;
 mod keys;
 mod look;
+mod objects;
 mod place;
-mod rights;
+pub(crate) mod rights;
+pub(crate) mod side_effects;
 
+pub(super) use events::EventPlan;
 pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
 pub(super) use place::limited_to;
+pub(super) use side_effects::SideEffects;
 
 use crate::agent::clock::Clock;
 use crate::agent::counters;
@@ -17,15 +22,14 @@ use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
 use crate::catalog::sessions::{Scenario, Sessions};
-use crate::model::{Address, Module, Problem, ServerIdentity, ServerVersion, Severity, Snapshot, Table};
-use crate::statements::{Filters, Statements};
+use crate::model::{Address, Module, Problem, ServerIdentity, ServerVersion, Severity, Table};
+use crate::statements::Statements;
+use look::Look;
+use rights::{Need, Readiness, Rights, Standing};
 use std::collections::BTreeMap;
 
-/// Deepest stack of any version (architecture: 16, 24, 25 and 32 occur).
-const DEEPEST_STACK: u64 = 32;
-
 /// Slots of a target, and what they can cost: target memory is outside the session's MAX_MEMORY.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Slots {
     /// Asked for; the server rounds them up to a power of two.
     pub asked: u64,
@@ -40,11 +44,21 @@ pub(super) struct ScenarioPlan {
     pub scenario: Scenario,
     /// Keys its events are filtered to on this build; `None` where the survey is to find them, none for all.
     pub keys: Option<Vec<u64>>,
-    /// Slots asked for and the most bytes that their document can have.
+    /// Slots asked for and the most bytes that their document can have; none where only counters are taken.
     pub slots: Slots,
     /// Events a second to be expected, where that can be told beforehand.
     pub events_per_second: Option<f64>,
 }
+
+impl ScenarioPlan {
+    /// Of a scenario whose counters alone are taken.
+    fn of_counters(scenario: &Scenario) -> Self {
+        Self { scenario: scenario.clone(), keys: None, slots: Slots::default(), events_per_second: None }
+    }
+}
+
+/// The code of the problem that says why there are no call stacks.
+pub(super) const COUNTERS_ONLY: &str = "counters_only";
 
 /// All that is needed to open the window.
 #[derive(Debug, Clone)]
@@ -53,24 +67,18 @@ pub(super) struct Plan {
     pub server: ServerIdentity,
     /// Its version, for statements.
     pub version: ServerVersion,
+    /// What this login may do.
+    pub rights: Rights,
+    /// What the changes of this run set off; nothing where only counters are taken.
+    pub side_effects: SideEffects,
     /// What is captured, in the order asked for.
     pub scenarios: Vec<ScenarioPlan>,
     /// Names of the keys in the maps that have no single value, for example of spinlock types.
     pub map_names: BTreeMap<u64, String>,
     /// Event sessions of others that run.
     pub other_event_sessions: Vec<String>,
-    /// What events are filtered to besides.
-    pub filters: Filters,
-    /// `callstack` or `callstack_rva`.
-    pub callstack_action: &'static str,
-    /// `histogram` or `asynchronous_bucketizer`.
-    pub target: &'static str,
-    /// N of `package0.counter <= N`.
-    pub max_events: u64,
-    /// MAX_MEMORY, KB.
-    pub max_memory_kb: u64,
-    /// `NONE` or `PER_NODE`.
-    pub partition_mode: &'static str,
+    /// What event sessions are made with; `None` where only counters are taken.
+    pub events: Option<EventPlan>,
     /// The symbol flags and how they stood.
     pub flags: Vec<FlagState>,
     /// The symbol flags this run may turn on; empty without the opt-in.
@@ -93,98 +101,96 @@ pub(super) async fn plan(
     let mut identity = identify(server, sessions).await?;
     let version = place::supported_version(&identity, scenarios, options)?;
     let statements = Statements::new(sessions, version);
-    rights::check_rights(server, &statements, version, options).await?;
-    let capabilities = rights::capabilities(server, &statements).await?;
-    let (callstack_action, target) = rights::choose_objects(&capabilities, scenarios, options)?;
-    let uses_rva = callstack_action == "callstack_rva";
+    let rights = rights::read(server, &statements).await?;
     let mut problems = Vec::new();
-    let mut map_names = BTreeMap::new();
-    let mut planned = Vec::new();
-    for scenario in scenarios {
-        let map = keys::map_values(server, &statements, scenario, &identity).await?;
-        if scenario.session.value.is_none() {
-            map_names.extend(map.by_key());
-        }
-        planned.push(ScenarioPlan {
-            scenario: scenario.clone(),
-            keys: keys::keys(&statements, scenario, &map, options, &mut problems)?,
-            slots: choose_slots(scenario, options, uses_rva)?,
-            events_per_second: None,
-        });
+    let counters_only = counters_only(&rights, options)?;
+    let mut found = match &counters_only {
+        None => Some(events::find(server, &statements, &identity, scenarios, options, &mut problems).await?),
+        Some(_) => None,
+    };
+    problems.extend(counters_only);
+    look::check_counters(server, &statements, &rights, scenarios, clock, &mut problems).await?;
+    let counted = if found.is_some() { scenarios } else { &[] };
+    let look = look::look(server, &statements, counted, clock, interrupt, &mut problems).await?;
+    let mut flags_to_use = Vec::new();
+    if let Some(found) = &mut found {
+        found.expect_rates(&look, options)?;
+        flags_to_use = look::flags_to_use(&found.flags, &look, cpu_limit(scenarios), options, found.uses_rva())?;
     }
-    let filters = keys::filters(server, &statements, options, &identity).await?;
-    let flags = look::flag_states(server, &statements, version, &mut problems).await?;
-    let look = look::look(server, &statements, scenarios, clock, interrupt, &mut problems).await?;
-    for planned in &mut planned {
-        let rate =
-            look.events_per_second.iter().find(|(name, _)| *name == planned.scenario.name).map(|(_, rate)| *rate);
-        look::check_rate(&planned.scenario, rate.unwrap_or_default(), options)?;
-        planned.events_per_second = rate;
-    }
-    let flags_to_use = look::flags_to_use(&flags, &look, cpu_limit(scenarios), options, uses_rva)?;
-    let other_event_sessions = running_sessions(server, &statements).await?;
+    let other_event_sessions = running_sessions(server, &statements, &mut problems).await?;
     identity.virtual_machine = look
         .after
         .tables
         .get("dm_os_sys_info")
         .and_then(|info| info.text(0, "virtual_machine_type_desc"))
         .map(str::to_owned);
-    let modules = modules(server, &statements, uses_rva, &mut problems).await?;
-    let most_events = scenarios.iter().map(|scenario| scenario.limits.max_events).min().unwrap_or_default();
-    let per_node = scenarios.iter().any(|scenario| scenario.session.per_node) || scheduler_count(&look.after) > 16;
+    let Some(found) = found else {
+        return Ok(Plan {
+            server: identity,
+            version,
+            rights,
+            side_effects: SideEffects::default(),
+            scenarios: scenarios.iter().map(ScenarioPlan::of_counters).collect(),
+            map_names: BTreeMap::new(),
+            other_event_sessions,
+            events: None,
+            flags: Vec::new(),
+            flags_to_use,
+            modules: Vec::new(),
+            problems,
+        });
+    };
+    let modules = modules(server, &statements, found.uses_rva(), &mut problems).await?;
+    let side_effects = side_effects::read(server, &statements).await?;
     Ok(Plan {
         server: identity,
         version,
-        scenarios: planned,
-        map_names,
+        rights,
+        side_effects,
+        events: Some(found.plan(&look, options)),
+        scenarios: found.scenarios,
+        map_names: found.map_names,
         other_event_sessions,
-        filters,
-        callstack_action,
-        target,
-        max_events: options.max_events.unwrap_or(most_events),
-        max_memory_kb: session_memory_kb(scenarios, &look.after),
-        partition_mode: if per_node { "PER_NODE" } else { "NONE" },
-        flags,
+        flags: found.flags,
         flags_to_use,
         modules,
         problems,
     })
 }
 
-fn choose_slots(scenario: &Scenario, options: &CaptureOptions, uses_rva: bool) -> Result<Slots, CaptureError> {
-    let (default, bytes_per_frame) = if uses_rva {
-        (scenario.session.slots_rva, scenario.limits.bytes_per_frame_rva)
-    } else {
-        (scenario.session.slots, scenario.limits.bytes_per_frame)
+/// Why only counters are to be taken: because that is asked for, or because this login may do no more. A login that may
+/// not even do that is refused.
+fn counters_only(rights: &Rights, options: &CaptureOptions) -> Result<Option<Problem>, CaptureError> {
+    let refused = |missing: &rights::Missing| {
+        let text = format!("the login lacks {}", missing.rights.join(", "));
+        CaptureError::refused(Refusal::Permission, text, Some(missing.hint()))
     };
-    let slots = options.slots.unwrap_or(default);
-    let effective = slots.checked_next_power_of_two().unwrap_or(u64::MAX);
-    let bytes = effective.saturating_mul(DEEPEST_STACK).saturating_mul(bytes_per_frame);
-    if bytes > scenario.limits.max_target_bytes {
-        let most = scenario.limits.max_target_bytes / (DEEPEST_STACK * bytes_per_frame);
+    if options.counters_only {
+        if let Some(missing) = rights.missing(&[Need::Counters]) {
+            return Err(refused(&missing));
+        }
+        let message = "counters only, as asked for: no event session was made, so there are no call stacks";
+        return Ok(Some(Problem::new(COUNTERS_ONLY, Severity::Info, message)));
+    }
+    match rights.readiness() {
+        Readiness::Impossible { missing } => return Err(refused(&missing)),
+        Readiness::CountersOnly { missing } => {
+            let message = format!(
+                "no event session was made, so there are counters and no call stacks: the login lacks {}",
+                missing.rights.join(", ")
+            );
+            return Ok(Some(Problem::new(COUNTERS_ONLY, Severity::Partial, message).with_hint(missing.hint())));
+        }
+        Readiness::Ready => {}
+    }
+    if options.trace_flags.enable && matches!(rights.standing(Need::TraceFlags), Standing::Missing(_)) {
         return Err(CaptureError::refused(
-            Refusal::Policy,
-            format!("{slots} slots could make a target document of {bytes} bytes, and servers cut it at 4 MB"),
-            Some(format!("--slots {} is the most", (most + 1).next_power_of_two() / 2)),
+            Refusal::Permission,
+            "trace flags can only be turned on by a member of sysadmin",
+            Some("leave out --enable-trace-flags: call stacks are then kept as addresses".to_owned()),
         ));
     }
-    Ok(Slots { asked: slots, most_bytes: bytes })
-}
-
-fn scheduler_count(snapshot: &Snapshot) -> usize {
-    snapshot.tables.get("dm_os_schedulers").map_or(0, |schedulers| schedulers.rows.len())
-}
-
-/// Of the committed memory target, no more than the scenarios' share; the catalogue's figure where that is less.
-fn session_memory_kb(scenarios: &[Scenario], snapshot: &Snapshot) -> u64 {
-    const LEAST_KB: u64 = 512;
-    let committed_kb = snapshot.tables.get("dm_os_sys_info").and_then(|info| info.integer(0, "committed_target_kb"));
-    let allowed_kb = |scenario: &Scenario| {
-        let share = scenario.limits.max_memory_share / scenarios.len() as f64;
-        let most_kb = committed_kb.map_or(u64::MAX, |kb| (kb.max(0) as f64 * share) as u64);
-        scenario.session.max_memory_kb.min(most_kb)
-    };
-    scenarios.iter().map(allowed_kb).min().unwrap_or_default().max(LEAST_KB)
+    Ok(None)
 }
 
 /// Share of scheduler time above which trace flags are refused: the strictest of the scenarios.
@@ -227,8 +233,21 @@ fn module(table: &Table, row: usize) -> Option<Module> {
     })
 }
 
-async fn running_sessions(server: &mut Server, statements: &Statements<'_>) -> Result<Vec<String>, CaptureError> {
-    let table = server.table(&statements.common("list_sessions", &[])?).await?;
+/// The event sessions that run. Without the right to see them they are not told, and nothing fails.
+async fn running_sessions(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    problems: &mut Vec<Problem>,
+) -> Result<Vec<String>, CaptureError> {
+    let table = match server.table(&statements.common("list_sessions", &[])?).await {
+        Ok(table) => table,
+        Err(error) if error.is_connection_lost() => return Err(error.into()),
+        Err(error) => {
+            let message = format!("the event sessions of others could not be seen: {}", counters::chain(&error));
+            problems.push(Problem::new("event_sessions_unreadable", Severity::Warning, message));
+            return Ok(Vec::new());
+        }
+    };
     let running = (0..table.rows.len()).filter(|&row| table.integer(row, "running") == Some(1));
     Ok(running.filter_map(|row| table.text(row, "name").map(str::to_owned)).collect())
 }

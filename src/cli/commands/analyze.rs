@@ -66,12 +66,18 @@ fn add_file(evidence: &mut Evidence, path: &Path, bytes: &[u8]) -> Result<(), Fa
         *evidence = found;
         return Ok(());
     }
+    let unreadable = |what: String| Failure::new(Exit::Unreadable, anyhow::anyhow!(what));
+    if bytes.is_empty() {
+        return Err(unreadable(format!("{name} is empty")));
+    }
+    if input::is_event_file(bytes) {
+        return Err(unreadable(format!("{name} is an event file (.xel), which is not read here")).with_hint(
+            "SELECT event_data FROM sys.fn_xe_file_target_read_file(...) on a server gives its events as XML",
+        ));
+    }
     let read = input::read(bytes);
     if read.is_empty() {
-        return Err(Failure::new(
-            Exit::Unreadable,
-            anyhow::anyhow!("{name} holds no target document and no call stack"),
-        ));
+        return Err(unreadable(format!("{name} holds no target document and no call stack")));
     }
     evidence.problems.extend(
         read.problems.into_iter().map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }),

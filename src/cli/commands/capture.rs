@@ -54,6 +54,7 @@ pub(in crate::cli) async fn run(
             during_window: flags.flags_during_window,
             force: flags.force_flags,
         },
+        counters_only: arguments.counters_only,
         ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state_dir.clone()))
     };
     let mut captures = Vec::new();

@@ -1,7 +1,7 @@
 //! Owns how a call stack is written: raw, with symbols, with nearest exports, as `<frame>` elements.
 
 use crate::simulator::events::xml;
-use crate::simulator::faults::Switches;
+use crate::simulator::faults::switches::Switches;
 use crate::simulator::seeded;
 use crate::simulator::versions::{RawStackForm, SymbolForm, VersionData};
 use crate::simulator::workload::stacks::{Frame, StackTable};

@@ -22,6 +22,12 @@ pub fn session_missing(verb: &str, name: &str) -> Message {
     )
 }
 
+/// 3609: a trigger rolled the statement back.
+pub fn ended_in_trigger() -> Message {
+    let text = "The transaction ended in the trigger. The batch has been aborted.";
+    Message { state: 2, ..Message::new(3609, 16, text) }
+}
+
 /// 25705: START of a running session.
 pub fn already_started() -> Message {
     Message::new(25705, 16, "The event session has already been started.")

@@ -3,6 +3,7 @@
 pub mod callstack;
 pub mod catalogue;
 pub mod cursor;
+pub mod cut;
 pub mod errors;
 pub mod expression;
 pub mod histogram;
@@ -19,7 +20,8 @@ use crate::simulator::events::options::OptionSetting;
 use crate::simulator::events::running::{RunningSession, World};
 use crate::simulator::events::session::{Definition, Rules};
 use crate::simulator::events::statement::{Change, Statement};
-use crate::simulator::faults::Switches;
+use crate::simulator::faults::moments::Vanish;
+use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::sql::tokenizer::tokenize;
 use crate::simulator::versions::{VersionData, VersionRange};
@@ -70,13 +72,15 @@ const BUILT_IN: [(VersionRange, &str); 4] = [
 const FIRST_CLIENT_SESSION: i32 = 65_537;
 
 /// All event sessions of an instance.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Engine {
     /// The catalogue.
     pub definitions: Vec<Definition>,
     /// What runs.
     pub running: Vec<RunningSession>,
     last_id: i32,
+    /// Numbers above are those of sessions that clients made.
+    last_own_id: i32,
     started: u64,
 }
 
@@ -113,7 +117,32 @@ impl Engine {
                 }
             }
         }
+        engine.last_own_id = engine.last_id;
         engine
+    }
+
+    /// The server process has ended and runs again: what ran is gone with its data, and what STARTUP_STATE asks for is
+    /// started.
+    pub fn restart(&mut self, world: &World<'_>) {
+        self.running.clear();
+        let at_startup = self.definitions.iter().filter(|definition| definition.options.startup_state);
+        let names: Vec<String> = at_startup.map(|definition| definition.name.clone()).collect();
+        for name in names {
+            if let Err(message) = self.start(&name, world) {
+                tracing::error!(number = message.number, session = name, "event session does not start again");
+            }
+        }
+    }
+
+    /// Somebody drops or stops the sessions that clients made.
+    pub fn vanish(&mut self, how: Vanish) {
+        let is_of_client = |definition: &Definition| definition.id > self.last_own_id;
+        let gone: Vec<String> =
+            self.definitions.iter().filter(|&known| is_of_client(known)).map(|known| known.name.clone()).collect();
+        if how == Vanish::Dropped {
+            self.definitions.retain(|definition| definition.id <= self.last_own_id);
+        }
+        self.running.retain(|session| !gone.contains(&session.name));
     }
 
     /// Dispatches what is due in all running sessions, and ends those whose MAX_DURATION has passed.

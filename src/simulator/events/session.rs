@@ -7,7 +7,7 @@ use crate::simulator::events::histogram::{DEFAULT_SLOTS, MAX_SLOTS, Source};
 use crate::simulator::events::options::{OptionSetting, Options, Retention};
 use crate::simulator::events::predicate::Predicate;
 use crate::simulator::events::statement::{EventClause, ObjectName, TargetClause};
-use crate::simulator::faults::Switches;
+use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::versions::VersionData;
 use std::sync::Arc;

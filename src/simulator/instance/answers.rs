@@ -4,13 +4,18 @@ use crate::model::ServerVersion;
 use crate::simulator::dbcc::{self, Action, Statistics};
 use crate::simulator::events::statement::{self, Change, Statement};
 use crate::simulator::events::{Effect, errors};
-use crate::simulator::host::{Host, SessionContext};
-use crate::simulator::instance::Instance;
+use crate::simulator::faults::At;
+use crate::simulator::faults::kinds::DdlTrigger;
+use crate::simulator::host::{Disturbance, Host, SessionContext};
+use crate::simulator::instance::moments::refuse_ended;
+use crate::simulator::instance::{Instance, State};
 use crate::simulator::output::{Message, Output};
 use crate::simulator::properties;
 use crate::simulator::sql::tokenizer::Token;
 use crate::simulator::value::{Column, Datum};
 use crate::simulator::views;
+use std::sync::MutexGuard;
+use tokio_util::sync::CancellationToken;
 
 impl Instance {
     fn may_run(&self, session: &SessionContext, statement: &Statement) -> bool {
@@ -34,6 +39,21 @@ impl Instance {
                 }
             },
         }
+    }
+
+    /// The lock, for a session that the server has not ended.
+    fn lock_for(&self, session: &SessionContext) -> Result<MutexGuard<'_, State>, Vec<Message>> {
+        let state = self.lock();
+        refuse_ended(&state, session)?;
+        Ok(state)
+    }
+
+    /// A session's locks and trace flags go.
+    fn let_go(&self, state: &mut State, session: &SessionContext) {
+        let now = self.now();
+        self.on_engine(state, now, |_, _| ());
+        state.flags.end_session(session.spid);
+        state.locks.retain(|_, (holder, _)| *holder != session.spid);
     }
 
     fn refusal(&self, statement: &Statement) -> Message {
@@ -61,9 +81,7 @@ impl Host for Instance {
         name: &str,
         arguments: &[Datum],
     ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
-        if let Some(error) = self.switches.statement_error(&format!("{schema}.{name}").to_lowercase()) {
-            return Err(vec![error]);
-        }
+        self.arrive(session, &At::Statement(format!("{schema}.{name}").to_lowercase()))?;
         self.with_state(|state, now| views::rows(self, state, now, session, schema, name, arguments))
     }
 
@@ -89,16 +107,22 @@ impl Host for Instance {
 
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
         let parsed = statement::parse(statement, self.version.version).map_err(|message| vec![message])?;
-        if let Some(error) = self.switches.statement_error(parsed.fault_name()) {
-            return Err(vec![error]);
-        }
+        self.arrive(session, &At::Statement(parsed.fault_name().to_owned()))?;
         if !self.may_run(session, &parsed) {
             return Err(vec![self.refusal(&parsed)]);
         }
-        let mut state = self.lock();
+        let mut state = self.lock_for(session)?;
         let now = self.now();
         let effect = self
-            .on_engine(&mut state, now, |engine, world| engine.execute(&parsed, self.version, world, &self.switches))
+            .on_engine(&mut state, now, |engine, world| {
+                let before = (self.switches.ddl_trigger == Some(DdlTrigger::Rollback)).then(|| engine.clone());
+                let effect = engine.execute(&parsed, self.version, world, &self.switches)?;
+                if let Some(before) = before {
+                    *engine = before;
+                    return Err(errors::ended_in_trigger());
+                }
+                Ok(effect)
+            })
             .map_err(|message| vec![message])?;
         if effect == Effect::Started {
             state.load.session_started(now.monotonic);
@@ -108,11 +132,9 @@ impl Host for Instance {
 
     fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>> {
         let command = dbcc::parse(statement).map_err(|message| vec![message])?;
-        if let Some(error) = self.switches.statement_error(&command.action.name().to_lowercase()) {
-            return Err(vec![error]);
-        }
+        self.arrive(session, &At::Statement(command.action.name().to_lowercase()))?;
         let rights = self.rights(&session.login);
-        let mut state = self.lock();
+        let mut state = self.lock_for(session)?;
         let now = self.now();
         self.on_engine(&mut state, now, |_, _| ());
         let mut output = Vec::new();
@@ -151,7 +173,7 @@ impl Host for Instance {
     }
 
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
-        let mut state = self.lock();
+        let Ok(mut state) = self.lock_for(session) else { return -1 };
         let (holder, count) = state.locks.entry(resource.to_owned()).or_insert((session.spid, 0));
         if *holder != session.spid {
             return -1;
@@ -175,15 +197,41 @@ impl Host for Instance {
     }
 
     fn utc_micros(&self) -> i64 {
-        self.clock.utc_micros()
+        self.now().utc
+    }
+
+    fn begin_request(&self, session: &SessionContext, number: u64) -> Result<(), Vec<Message>> {
+        self.arrive(session, &At::Number(number))
+    }
+
+    fn disturbances(&self, session: &SessionContext) -> Vec<Disturbance> {
+        if !self.has_moments {
+            return Vec::new();
+        }
+        self.lock().disturbances.remove(&session.spid).unwrap_or_default()
+    }
+
+    fn ended(&self, session: &SessionContext) -> CancellationToken {
+        self.lock().sessions.get(&session.spid).map_or_else(cancelled, |client| client.ended.clone())
+    }
+
+    fn reset_session(&self, session: &SessionContext) {
+        self.let_go(&mut self.lock(), session);
     }
 
     fn end_session(&self, session: &SessionContext) {
         let mut state = self.lock();
-        let now = self.now();
-        self.on_engine(&mut state, now, |_, _| ());
-        state.flags.end_session(session.spid);
-        state.locks.retain(|_, (holder, _)| *holder != session.spid);
-        state.sessions.remove(&session.spid);
+        if !state.ended.remove(&session.spid) {
+            self.let_go(&mut state, session);
+            state.sessions.remove(&session.spid);
+        }
+        state.disturbances.remove(&session.spid);
     }
+}
+
+/// Of a session that is gone already.
+fn cancelled() -> CancellationToken {
+    let token = CancellationToken::new();
+    token.cancel();
+    token
 }

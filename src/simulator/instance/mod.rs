@@ -1,6 +1,7 @@
 //! Owns one simulated instance: its truth, and its state behind one lock.
 
 mod answers;
+mod moments;
 pub mod options;
 
 use crate::simulator::clock::Clock;
@@ -9,18 +10,23 @@ use crate::simulator::events::Engine;
 use crate::simulator::events::callstack::{StackWriter, Symbols};
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::events::running::World;
-use crate::simulator::faults::{Fault, Switches, SymboliseAt};
-use crate::simulator::host::{Host, Login, SessionContext};
+use crate::simulator::faults::Fault;
+use crate::simulator::faults::kinds::SymboliseAt;
+use crate::simulator::faults::moments::Moments;
+use crate::simulator::faults::switches::Switches;
+use crate::simulator::host::{Disturbance, Host, Login, SessionContext};
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::permissions::{Account, Rights};
 use crate::simulator::versions::VersionData;
+use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
 use crate::simulator::workload::pace::Load;
-use crate::simulator::workload::{self, Truth};
 use secrecy::ExposeSecret;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
 
 /// A moment on both clocks, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +42,26 @@ pub struct Moment {
 pub struct ClientSession {
     pub context: SessionContext,
     pub since: Moment,
+    ended: CancellationToken,
+}
+
+/// The server process as it runs now, since its last start.
+#[derive(Debug)]
+pub struct Process {
+    /// When it started.
+    pub started: Moment,
+    /// What had been counted before; `None` for the first one, whose counters come with the workload.
+    pub before: Option<Before>,
+    /// Cancelled when its sessions end.
+    ended: CancellationToken,
+}
+
+/// What had been counted when a process started.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Before {
+    pub reading: Reading,
+    pub busy_micros: u64,
 }
 
 /// What changes, behind the instance's lock.
@@ -53,7 +79,15 @@ pub struct State {
     locks: BTreeMap<String, (u16, u32)>,
     /// When statistics were last cleared.
     pub cleared: Cleared,
+    /// The server process.
+    pub process: Process,
     last_spid: u16,
+    /// Sessions that the server ended and whose connections may not know it yet.
+    ended: BTreeSet<u16>,
+    /// Faults that are still to come.
+    moments: Moments,
+    /// What they do to the next answer of a session.
+    disturbances: BTreeMap<u16, Vec<Disturbance>>,
 }
 
 /// Where counters stood when they were last cleared.
@@ -68,14 +102,23 @@ pub struct Cleared {
 /// One simulated server.
 pub struct Instance {
     version: &'static VersionData,
-    truth: Truth,
+    truth: Arc<Truth>,
     overflow: Overflow,
     switches: Switches,
     accounts: Vec<Account>,
+    startup_flags: Vec<u32>,
     clock: Arc<dyn Clock>,
+    /// How far the UTC clock has jumped.
+    jumped_micros: AtomicI64,
     /// When the simulated time began.
     origin: Moment,
-    number: u32,
+    /// When the machine started, on the monotonic clock.
+    machine_started: i64,
+    name: String,
+    is_second_node: bool,
+    /// Whether faults of a moment were given.
+    has_moments: bool,
+    has_failed_over: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -85,6 +128,11 @@ impl std::fmt::Debug for Instance {
     }
 }
 
+const MICROS_PER_HOUR: i64 = 3_600_000_000;
+
+/// The machine started this long before the server.
+const MACHINE_LEAD_MICROS: i64 = 600_000_000;
+
 /// First session id of clients that come over the wire; those of a workload end below.
 const FIRST_CLIENT_SESSION: u16 = 120;
 
@@ -93,13 +141,24 @@ impl Instance {
     pub fn new(options: InstanceOptions, clock: Arc<dyn Clock>) -> Result<Arc<Self>, InstanceError> {
         let version =
             VersionData::of(options.version).ok_or(InstanceError::UnsupportedVersion { version: options.version })?;
+        let truth = Arc::new(options.workload.truth(version, options.seed));
+        Ok(Self::with_truth(options, version, truth, clock))
+    }
+
+    /// Sets one up whose workload does this, whatever the options say; instances may share it.
+    pub fn with_truth(
+        options: InstanceOptions,
+        version: &'static VersionData,
+        truth: Arc<Truth>,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
         let faults: Vec<Fault> = options
             .faults
             .into_iter()
             .filter(|fault| fault.instance.is_none_or(|number| number == options.number))
             .collect();
         let switches = Switches::from_faults(&faults);
-        let truth = options.workload.truth(version, options.seed);
+        let moments = Moments::from_faults(&faults);
         let origin = Moment { monotonic: clock.monotonic_micros(), utc: clock.utc_micros() };
         let mut accounts = vec![Account {
             name: "sa".into(),
@@ -120,6 +179,11 @@ impl Instance {
             overflow: options.overflow,
         };
         let engine = Engine::new(version, &world);
+        let up = i64::try_from(options.uptime_hours).unwrap_or(0).saturating_mul(MICROS_PER_HOUR);
+        let started = Moment { monotonic: origin.monotonic - up, utc: origin.utc - up };
+        let number = options.number;
+        let by_number = || if number <= 1 { "XESTACK-SIM".to_owned() } else { format!("XESTACK-SIM{number}") };
+        let has_moments = !moments.is_empty();
         let state = State {
             engine,
             flags,
@@ -127,19 +191,29 @@ impl Instance {
             sessions: BTreeMap::new(),
             locks: BTreeMap::new(),
             cleared: Cleared::default(),
+            process: Process { started, before: None, ended: CancellationToken::new() },
             last_spid: FIRST_CLIENT_SESSION - 1,
+            ended: BTreeSet::new(),
+            moments,
+            disturbances: BTreeMap::new(),
         };
-        Ok(Arc::new(Self {
+        Arc::new(Self {
             version,
             truth,
             overflow: options.overflow,
             switches,
             accounts,
+            startup_flags: options.startup_flags,
             clock,
+            jumped_micros: AtomicI64::new(0),
             origin,
-            number: options.number,
+            machine_started: started.monotonic - MACHINE_LEAD_MICROS,
+            is_second_node: options.name.is_some(),
+            name: options.name.unwrap_or_else(by_number),
+            has_moments,
+            has_failed_over: AtomicBool::new(false),
             state: Mutex::new(state),
-        }))
+        })
     }
 
     /// Its version's data.
@@ -162,14 +236,34 @@ impl Instance {
         &self.accounts
     }
 
-    /// When its simulated time began; the server started [`workload::UPTIME_HOURS`] before.
+    /// When its simulated time began.
     pub fn origin(&self) -> Moment {
         self.origin
     }
 
+    /// When its machine started, on the monotonic clock.
+    pub fn machine_started(&self) -> i64 {
+        self.machine_started
+    }
+
     /// `@@SERVERNAME`: instances beside the first are told apart by their number.
     pub fn server_name(&self) -> String {
-        if self.number <= 1 { "XESTACK-SIM".to_owned() } else { format!("XESTACK-SIM{}", self.number) }
+        self.name.clone()
+    }
+
+    /// The machine's name, a cluster's where it is a node of one.
+    pub fn machine_name(&self) -> &str {
+        if self.is_second_node { &self.name } else { "XESTACK-SIM" }
+    }
+
+    /// The name of the computer itself.
+    pub fn computer_name(&self) -> &'static str {
+        if self.is_second_node { "XESTACK-NODE-B" } else { "XESTACK-SIM" }
+    }
+
+    /// Whether another node answers on its address.
+    pub fn has_failed_over(&self) -> bool {
+        self.has_failed_over.load(Ordering::SeqCst)
     }
 
     /// Major, minor and build, for pre-login and LOGINACK.
@@ -180,7 +274,8 @@ impl Instance {
 
     /// Now, on both clocks.
     pub fn now(&self) -> Moment {
-        Moment { monotonic: self.clock.monotonic_micros(), utc: self.clock.utc_micros() }
+        let utc = self.clock.utc_micros().saturating_add(self.jumped_micros.load(Ordering::SeqCst));
+        Moment { monotonic: self.clock.monotonic_micros(), utc }
     }
 
     /// Checks a login and opens a session. Errors: 18456, 4060.
@@ -210,7 +305,8 @@ impl Instance {
             host: login.host.clone(),
             application: login.application.clone(),
         };
-        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now() });
+        let ended = state.process.ended.clone();
+        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now(), ended });
         Ok(context)
     }
 
@@ -281,11 +377,6 @@ fn free_session_id(state: &State) -> u16 {
     let after = state.last_spid.checked_add(1).unwrap_or(FIRST_CLIENT_SESSION);
     (after..=u16::MAX)
         .chain(FIRST_CLIENT_SESSION..after)
-        .find(|spid| !state.sessions.contains_key(spid))
+        .find(|spid| !state.sessions.contains_key(spid) && !state.ended.contains(spid))
         .unwrap_or(FIRST_CLIENT_SESSION)
-}
-
-/// Microseconds the server has been up.
-pub fn uptime_micros(origin: Moment, now: Moment) -> i64 {
-    now.monotonic - origin.monotonic + workload::UPTIME_HOURS as i64 * 3_600_000_000
 }

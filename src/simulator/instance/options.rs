@@ -5,8 +5,8 @@ use crate::simulator::events::histogram::Overflow;
 use crate::simulator::faults::Fault;
 use crate::simulator::permissions::Account;
 use crate::simulator::versions::VersionData;
-use crate::simulator::workload::Workload;
 use crate::simulator::workload::pace::Pace;
+use crate::simulator::workload::{UPTIME_HOURS, Workload};
 use secrecy::SecretString;
 
 /// How an instance is set up.
@@ -32,6 +32,10 @@ pub struct InstanceOptions {
     pub overflow: Overflow,
     /// Number of the instance, from 1; faults can be for one of several.
     pub number: u32,
+    /// `@@SERVERNAME` of a second node, which runs on a computer of its own; `None`: the first one, named by its number.
+    pub name: Option<String>,
+    /// Hours the server has been up when the simulated time begins.
+    pub uptime_hours: u64,
 }
 
 impl InstanceOptions {
@@ -48,6 +52,8 @@ impl InstanceOptions {
             startup_flags: Vec::new(),
             overflow: Overflow::default(),
             number: 1,
+            name: None,
+            uptime_hours: UPTIME_HOURS,
         }
     }
 }

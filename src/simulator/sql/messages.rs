@@ -62,7 +62,8 @@ impl From<Vec<Message>> for Failure {
         for message in messages.iter_mut().filter(|message| message.line == 1) {
             message.line = NO_LINE;
         }
-        Self { messages, reach: Reach::Statement }
+        let aborts = messages.iter().any(|message| message.number == 3609);
+        Self { messages, reach: if aborts { Reach::Batch } else { Reach::Statement } }
     }
 }
 

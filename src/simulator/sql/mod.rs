@@ -14,6 +14,7 @@ mod ast;
 mod bind;
 mod compare;
 mod convert;
+mod disturbance;
 mod execute;
 mod functions;
 mod keywords;

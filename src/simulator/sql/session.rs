@@ -1,6 +1,6 @@
 //! Owns a session's requests: which instruction runs next, what it sends, what an error ends.
 
-use crate::simulator::host::{Host, Parameter, Request, Session, SessionContext};
+use crate::simulator::host::{Disturbance, Host, Parameter, Request, Session, SessionContext};
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::sql::ast;
 use crate::simulator::sql::bind::{Binder, coerce};
@@ -16,6 +16,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Instructions one request may run: a bound for WHILE.
 const MAX_INSTRUCTIONS: u32 = 200_000;
@@ -31,8 +32,8 @@ pub struct SqlSession {
     /// The database the login chose; a reset returns to it.
     home_database: String,
     /// The running batch and the dynamic SQL inside it, innermost last.
-    frames: Vec<Frame>,
-    outbox: VecDeque<Step>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) outbox: VecDeque<Step>,
     /// Whether the request is an RPC, which ends with its return status.
     is_call: bool,
     owes_status: bool,
@@ -41,6 +42,9 @@ pub struct SqlSession {
     row_count: i64,
     last_error: i64,
     pub(super) open_transactions: i64,
+    ended: CancellationToken,
+    /// What faults do to the whole answer of the request.
+    pub(super) disturbances: Vec<Disturbance>,
 }
 
 /// A batch, or dynamic SQL inside one.
@@ -63,6 +67,7 @@ impl SqlSession {
     /// A session of this login. Dropping it ends it on the host.
     pub fn new(host: Arc<dyn Host>, context: SessionContext) -> Self {
         let home_database = context.database.clone();
+        let ended = host.ended(&context);
         Self {
             host,
             context,
@@ -76,6 +81,8 @@ impl SqlSession {
             row_count: 0,
             last_error: 0,
             open_transactions: 0,
+            ended,
+            disturbances: Vec::new(),
         }
     }
 
@@ -355,11 +362,24 @@ impl Session for SqlSession {
         self.context.database.clone()
     }
 
-    fn start(&mut self, request: Request) {
+    fn ended(&self) -> CancellationToken {
+        self.ended.clone()
+    }
+
+    fn start(&mut self, number: u64, request: Request) {
         self.cancel();
         self.instructions_run = 0;
         self.return_status = 0;
         self.is_call = matches!(request, Request::ExecuteSql { .. });
+        let refused = self.host.begin_request(&self.context, number);
+        if self.is_cut_before_it_runs() {
+            return;
+        }
+        if let Err(messages) = refused {
+            self.owes_status = self.is_call;
+            self.send_messages(messages);
+            return;
+        }
         match request {
             Request::Batch(sql) => self.load(&sql, Vec::new()),
             Request::ExecuteSql { sql, parameters } => {
@@ -371,7 +391,7 @@ impl Session for SqlSession {
 
     fn step(&mut self) -> Option<Step> {
         loop {
-            if let Some(step) = self.outbox.pop_front() {
+            if let Some(step) = self.next_to_send() {
                 return Some(step);
             }
             if self.frames.is_empty() {
@@ -379,6 +399,7 @@ impl Session for SqlSession {
                 return owed.then_some(Step::Output(Output::ReturnStatus(self.return_status)));
             }
             self.run_instruction();
+            self.disturb_statement();
             if self.instructions_run.is_multiple_of(INSTRUCTIONS_AT_A_STRETCH)
                 && self.outbox.is_empty()
                 && !self.frames.is_empty()
@@ -392,11 +413,12 @@ impl Session for SqlSession {
         self.frames.clear();
         self.outbox.clear();
         self.owes_status = false;
+        self.disturbances.clear();
     }
 
     fn reset(&mut self) {
         self.cancel();
-        self.host.end_session(&self.context);
+        self.host.reset_session(&self.context);
         self.context.database.clone_from(&self.home_database);
         self.open_transactions = 0;
         self.row_count = 0;

@@ -37,12 +37,13 @@ pub fn wait_stats(source: Source<'_>) -> Vec<Record> {
 /// sessions have not waited.
 pub fn session_wait_stats(source: Source<'_>) -> Vec<Record> {
     let truth = source.instance.truth();
-    let progress = source.reading().progress;
     let sessions = FIRST_WORKLOAD_SESSION..FIRST_WORKLOAD_SESSION.saturating_add(truth.connections);
     let mut rows = Vec::new();
     for spid in sessions.filter(|spid| source.sees_state() || *spid == source.session.spid) {
         for wait in truth.counters.waits.iter().filter(|wait| wait.waits.load > 0) {
-            let part = |counter: Cumulative| progress.amount(counter.load) / u64::from(truth.connections.max(1));
+            let part = |counter: Cumulative| {
+                source.counted(Cumulative::loaded(0, counter.load)) / u64::from(truth.connections.max(1))
+            };
             if part(wait.waits) == 0 {
                 continue;
             }
@@ -97,22 +98,22 @@ const PLAIN: i32 = 65_792;
 
 /// sys.dm_os_performance_counters: a selection. Rates are cumulative.
 pub fn performance_counters(source: Source<'_>) -> Vec<Record> {
-    let reading = source.reading();
     let truth = source.instance.truth();
     let connections = u64::from(truth.connections) + source.state.sessions.len() as u64;
-    let throughput = truth.throughput;
+    let batches = source.counted(truth.throughput.batches);
+    let lock_requests = source.counted(truth.throughput.lock_requests);
     let rows = [
-        ("SQLServer:SQL Statistics", "Batch Requests/sec", "", throughput.batches.at(reading), RATE),
-        ("SQLServer:SQL Statistics", "SQL Compilations/sec", "", throughput.batches.at(reading) / 40, RATE),
-        ("SQLServer:SQL Statistics", "SQL Re-Compilations/sec", "", throughput.batches.at(reading) / 4_000, RATE),
-        ("SQLServer:Locks", "Lock Requests/sec", "Object", throughput.lock_requests.at(reading), RATE),
-        ("SQLServer:Locks", "Lock Requests/sec", "Page", throughput.lock_requests.at(reading), RATE),
-        ("SQLServer:Locks", "Lock Requests/sec", "_Total", throughput.lock_requests.at(reading) * 2, RATE),
+        ("SQLServer:SQL Statistics", "Batch Requests/sec", "", batches, RATE),
+        ("SQLServer:SQL Statistics", "SQL Compilations/sec", "", batches / 40, RATE),
+        ("SQLServer:SQL Statistics", "SQL Re-Compilations/sec", "", batches / 4_000, RATE),
+        ("SQLServer:Locks", "Lock Requests/sec", "Object", lock_requests, RATE),
+        ("SQLServer:Locks", "Lock Requests/sec", "Page", lock_requests, RATE),
+        ("SQLServer:Locks", "Lock Requests/sec", "_Total", lock_requests * 2, RATE),
         ("SQLServer:Locks", "Number of Deadlocks/sec", "_Total", 0, RATE),
-        ("SQLServer:Access Methods", "Index Searches/sec", "", throughput.lock_requests.at(reading), RATE),
-        ("SQLServer:Access Methods", "Full Scans/sec", "", throughput.batches.at(reading) / 9, RATE),
-        ("SQLServer:Databases", "Transactions/sec", "_Total", throughput.batches.at(reading) / 2, RATE),
-        ("SQLServer:Databases", "Log Flushes/sec", "_Total", throughput.batches.at(reading) / 3, RATE),
+        ("SQLServer:Access Methods", "Index Searches/sec", "", lock_requests, RATE),
+        ("SQLServer:Access Methods", "Full Scans/sec", "", batches / 9, RATE),
+        ("SQLServer:Databases", "Transactions/sec", "_Total", batches / 2, RATE),
+        ("SQLServer:Databases", "Log Flushes/sec", "_Total", batches / 3, RATE),
         ("SQLServer:General Statistics", "User Connections", "", connections, PLAIN),
         ("SQLServer:General Statistics", "Processes blocked", "", 0, PLAIN),
         ("SQLServer:Buffer Manager", "Page life expectancy", "", 21_400, PLAIN),

@@ -1,6 +1,7 @@
 //! Owns the rows about running event sessions; a stopped session has none.
 
 use crate::simulator::events::callstack::StackWriter;
+use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::expression::Literal;
 use crate::simulator::events::options::{Partition, Retention};
 use crate::simulator::events::running::RunningSession;
@@ -74,14 +75,12 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
         kinds: &instance.truth().kinds,
         text_values: instance.switches().text_values,
     };
-    let limit = instance.switches().target_limit.unwrap_or(DOCUMENT_LIMIT);
+    let cut = instance.switches().target_cut.unwrap_or(TargetCut::After(DOCUMENT_LIMIT));
     let mut rows = Vec::new();
     for session in &source.state.engine.running {
         for target in &session.targets {
             let mut document = target.document(reader);
-            if let Some((cut, _)) = document.char_indices().nth(limit) {
-                document.truncate(cut);
-            }
+            cut.apply(&mut document);
             rows.push(
                 Record::new()
                     .with("event_session_address", address(session.address))

@@ -11,6 +11,7 @@ pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod storage;
+pub mod triggers;
 
 use crate::model::ServerVersion;
 use crate::simulator::host::SessionContext;
@@ -18,7 +19,7 @@ use crate::simulator::instance::{Instance, Moment, State};
 use crate::simulator::output::Message;
 use crate::simulator::permissions::Rights;
 use crate::simulator::value::{Column, Datum};
-use crate::simulator::workload::counters::Reading;
+use crate::simulator::workload::counters::{Cumulative, Reading};
 use schema::Record;
 
 /// What a view's rows are made from.
@@ -40,6 +41,28 @@ impl<'a> Source<'a> {
     /// Where counters stand.
     pub fn reading(&self) -> Reading {
         self.instance.reading(self.state, self.now)
+    }
+
+    /// Microseconds the server has been up.
+    pub fn uptime_micros(&self) -> i64 {
+        self.now.monotonic - self.state.process.started.monotonic
+    }
+
+    /// Microseconds its machine has been up.
+    pub fn machine_uptime_micros(&self) -> i64 {
+        self.now.monotonic - self.instance.machine_started()
+    }
+
+    /// What a counter has counted since the server started.
+    pub fn counted(&self, counter: Cumulative) -> u64 {
+        let before = self.state.process.before.map_or(0, |before| counter.at(before.reading));
+        counter.at(self.reading()).saturating_sub(before)
+    }
+
+    /// Microseconds in which the load was on since the server started.
+    pub fn busy_micros(&self) -> u64 {
+        let before = self.state.process.before.map_or(0, |before| before.busy_micros);
+        self.state.load.busy_micros(self.now.monotonic).saturating_sub(before)
     }
 
     /// What the reader may do.
@@ -123,8 +146,10 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("configurations", Access::Public, security::configurations),
     ("server_principals", Access::Public, security::principals),
     ("server_permissions", Access::Public, empty),
-    ("server_triggers", Access::Public, empty),
-    ("server_audits", Access::Public, empty),
+    ("server_triggers", Access::Public, triggers::triggers),
+    ("server_trigger_events", Access::Public, triggers::trigger_events),
+    ("server_audits", Access::Public, triggers::audits),
+    ("server_audit_specifications", Access::Public, triggers::audit_specifications),
     ("traces", Access::Public, security::traces),
     ("all_objects", Access::Public, objects::all_objects),
     ("all_columns", Access::Public, objects::all_columns),

@@ -1,27 +1,18 @@
 //! Owns the rows about the server itself: schedulers, time, memory, modules.
 
-use crate::simulator::instance::uptime_micros;
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::{Record, address, time};
-use crate::simulator::workload::UPTIME_HOURS;
 use crate::simulator::workload::machine::Node;
 
 /// Nominal frequency of the simulated CPUs: 2.7 GHz.
 const TICKS_PER_MICRO: i64 = 2_700;
-/// The machine started this long before the server.
-const MACHINE_LEAD_MICROS: i64 = 600_000_000;
 /// Schedulers that clients' tasks never run on are numbered from here (documented).
 const HIDDEN_SCHEDULER: i32 = 1_048_576;
 
-/// Microseconds in which the load was on.
-fn busy_micros(source: Source<'_>) -> u64 {
-    source.state.load.busy_micros(source.now.monotonic)
-}
-
 /// CPU time that one scheduler of a node used since the server's start, in microseconds.
 fn scheduler_cpu_micros(source: Source<'_>, node: &Node) -> u64 {
-    let busy = busy_micros(source);
-    let up = uptime_micros(source.instance.origin(), source.now).max(0) as u64;
+    let busy = source.busy_micros();
+    let up = source.uptime_micros().max(0) as u64;
     let share = |micros: u64, percent: u32| micros * u64::from(percent) / 100;
     let idle_percent = source.instance.truth().machine.idle_cpu_percent;
     share(busy, node.loaded_cpu_percent) + share(up.saturating_sub(busy), idle_percent)
@@ -37,14 +28,13 @@ fn cpu_micros(source: Source<'_>) -> u64 {
 pub fn schedulers(source: Source<'_>) -> Vec<Record> {
     let truth = source.instance.truth();
     let loaded = source.state.load.is_on(source.now.monotonic);
-    let up_ms = uptime_micros(source.instance.origin(), source.now) / 1_000;
+    let up_ms = source.uptime_micros() / 1_000;
     let machine = truth.machine;
     let busy: Vec<u32> = machine.busy_schedulers().map(|scheduler| scheduler.id).collect();
     let busy_count = busy.len().max(1) as u64;
-    let capped_ms = busy_micros(source) / 1_000 * u64::from(machine.capped_percent) / 100;
-    let reading = source.reading();
+    let capped_ms = source.busy_micros() / 1_000 * u64::from(machine.capped_percent) / 100;
     let yields = truth.counters.waits.iter().find(|wait| wait.name == "SOS_SCHEDULER_YIELD");
-    let yields = yields.map_or(0, |wait| wait.waits.at(reading)) / busy_count;
+    let yields = yields.map_or(0, |wait| source.counted(wait.waits)) / busy_count;
     let mut rows = Vec::new();
     for scheduler in machine.schedulers() {
         let id = scheduler.id;
@@ -144,9 +134,9 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
     let schedulers = machine.scheduler_count();
     let sockets = machine.nodes.len() as u32;
     let (vm, vm_desc) = if machine.is_virtual { (1, "HYPERVISOR") } else { (0, "NONE") };
-    let origin = source.instance.origin();
-    let up = uptime_micros(origin, source.now);
-    let machine_up = up + MACHINE_LEAD_MICROS;
+    let started = source.state.process.started;
+    let up = source.uptime_micros();
+    let machine_up = source.machine_uptime_micros();
     let cpu_ms = cpu_micros(source) / 1_000;
     let kernel_ms = cpu_ms / 25;
     vec![
@@ -173,8 +163,8 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
             .with("scheduler_count", schedulers)
             .with("scheduler_total_count", schedulers + 12)
             .with("deadlock_monitor_serial_number", up / 5_000_000)
-            .with("sqlserver_start_time_ms_ticks", MACHINE_LEAD_MICROS / 1_000)
-            .with("sqlserver_start_time", time(origin.utc - UPTIME_HOURS as i64 * 3_600_000_000))
+            .with("sqlserver_start_time_ms_ticks", (machine_up - up) / 1_000)
+            .with("sqlserver_start_time", time(started.utc))
             .with("affinity_type", 2)
             .with("affinity_type_desc", "AUTO")
             .with("process_kernel_time_ms", kernel_ms)
@@ -216,8 +206,9 @@ const RECORDS: i64 = 256;
 /// sys.dm_os_ring_buffers: the scheduler monitor.
 pub fn ring_buffers(source: Source<'_>) -> Vec<Record> {
     let machine = source.instance.truth().machine;
-    let up = uptime_micros(source.instance.origin(), source.now);
+    let up = source.uptime_micros();
     let offset = source.now.monotonic - up;
+    let machine_lead = source.machine_uptime_micros() - up;
     let last = up / RECORD_MICROS;
     let rows = ((last - RECORDS).max(0) + 1..=last).map(|id| {
         let at = id * RECORD_MICROS;
@@ -228,7 +219,7 @@ pub fn ring_buffers(source: Source<'_>) -> Vec<Record> {
             + (RECORD_MICROS - busy).max(0) * i64::from(machine.idle_cpu_percent))
             / RECORD_MICROS;
         let idle = 100 - percent - 1;
-        let ticks = (at + MACHINE_LEAD_MICROS) / 1_000;
+        let ticks = (at + machine_lead) / 1_000;
         let record = format!(
             "<Record id = \"{id}\" type =\"RING_BUFFER_SCHEDULER_MONITOR\" time =\"{ticks}\"><SchedulerMonitorEvent><SystemHealth><ProcessUtilization>{percent}</ProcessUtilization><SystemIdle>{idle}</SystemIdle><UserModeTime>0</UserModeTime><KernelModeTime>0</KernelModeTime><PageFaults>0</PageFaults><WorkingSetDelta>0</WorkingSetDelta><MemoryUtilization>100</MemoryUtilization></SystemHealth></SchedulerMonitorEvent></Record>"
         );
@@ -272,7 +263,7 @@ pub fn services(source: Source<'_>) -> Vec<Record> {
             .with("status", 4)
             .with("status_desc", "Running")
             .with("process_id", 4_212)
-            .with("last_startup_time", time(source.instance.origin().utc - UPTIME_HOURS as i64 * 3_600_000_000))
+            .with("last_startup_time", time(source.state.process.started.utc))
             .with("service_account", "NT Service\\MSSQLSERVER")
             .with(
                 "filename",

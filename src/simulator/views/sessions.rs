@@ -23,7 +23,7 @@ struct Seen<'a> {
 /// All sessions that the reader may see: its own, or all with the right to see server state.
 fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
     let loaded = source.state.load.is_on(source.now.monotonic);
-    let begun = source.instance.origin().utc - 120_000_000;
+    let begun = (source.instance.origin().utc - 120_000_000).max(source.state.process.started.utc);
     let workload = (0..source.instance.truth().connections).map(|index| Seen {
         spid: FIRST_WORKLOAD_SESSION + index,
         login: "loadgen",

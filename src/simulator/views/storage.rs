@@ -1,13 +1,12 @@
 //! Owns the rows about files and row versions.
 
-use crate::simulator::instance::uptime_micros;
 use crate::simulator::views::Source;
 use crate::simulator::views::databases::DATABASES;
 use crate::simulator::views::schema::{Record, address};
 
 /// sys.dm_io_virtual_file_stats(database, file): NULL means all. Files do a little, by the uptime.
 pub fn virtual_file_stats(source: Source<'_>) -> Vec<Record> {
-    let up_ms = uptime_micros(source.instance.origin(), source.now) / 1_000;
+    let up_ms = source.uptime_micros() / 1_000;
     let mut rows = Vec::new();
     for database in &DATABASES {
         if source.number(0).is_some_and(|id| id != i64::from(database.id)) {
@@ -25,7 +24,7 @@ pub fn virtual_file_stats(source: Source<'_>) -> Vec<Record> {
                 Record::new()
                     .with("database_id", database.id)
                     .with("file_id", file_id)
-                    .with("sample_ms", up_ms + 600_000)
+                    .with("sample_ms", source.machine_uptime_micros() / 1_000)
                     .with("num_of_reads", reads)
                     .with("num_of_bytes_read", read_bytes)
                     .with("io_stall_read_ms", read_stall)

@@ -45,6 +45,7 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         .await
         .map_err(|_| ConnectionError::LoginTimeout(endpoint.login_limit))??;
     let LoggedIn { stream, session, packet_bytes, null_bitmap } = logged_in;
+    let closing = session.ended();
     let (reader, writer) = tokio::io::split(stream);
     let (sender, incoming) = mpsc::channel(1);
     let mut connection = Connection {
@@ -60,12 +61,22 @@ pub(crate) async fn serve(tcp: TcpStream, number: u64, endpoint: &Endpoint) -> R
         requests: 0,
         executed: Vec::new(),
         transactions: Transactions::default(),
+        closes_in_row: false,
+        bytes_per_second: None,
     };
     let run = connection.run();
     tokio::pin!(run);
+    let received_and_run = async {
+        tokio::select! {
+            ended = &mut run => ended,
+            () = receive(reader, sender) => run.await,
+        }
+    };
     tokio::select! {
-        ended = &mut run => ended,
-        () = receive(reader, sender) => run.await,
+        // First, so that nothing is sent once the server has ended the session.
+        biased;
+        () = closing.cancelled() => Err(ConnectionError::EndedByServer),
+        ended = received_and_run => ended,
     }
 }
 
@@ -105,6 +116,10 @@ struct Connection<'a, S> {
     /// Those of the message being answered, for hooks.
     executed: Vec<(u64, Arc<str>)>,
     transactions: Transactions,
+    /// The connection is to be closed in the middle of the next row.
+    closes_in_row: bool,
+    /// How fast the answer is to be sent; `None`: at once.
+    bytes_per_second: Option<u32>,
 }
 
 impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
@@ -155,12 +170,22 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         };
         if flow == Flow::Cancelled {
             self.executed.clear();
+            self.closes_in_row = false;
+            self.bytes_per_second = None;
+            self.writer.gather(false);
             if self.endpoint.attention == AttentionReply::Apart {
                 self.end_unfinished().await?;
             }
             return self.acknowledge_attention().await;
         }
-        self.writer.end_message().await?;
+        if let Some(bytes_per_second) = self.bytes_per_second.take() {
+            if self.end_message_slowly(bytes_per_second).await? == Flow::Cancelled {
+                self.executed.clear();
+                return self.acknowledge_attention().await;
+            }
+        } else {
+            self.writer.end_message().await?;
+        }
         for (request, sql) in std::mem::take(&mut self.executed) {
             if self.ask_hook(request, &sql, Phase::Answered).await? == Flow::Cancelled {
                 self.acknowledge_attention().await?;
@@ -245,7 +270,7 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         if self.ask_hook(number, &sql, Phase::BeforeExecute).await? == Flow::Cancelled {
             return Ok(Flow::Cancelled);
         }
-        let flow = self.run_steps(request, answer).await?;
+        let flow = self.run_steps(number, request, answer).await?;
         if flow == Flow::Cancelled {
             self.with_session(|session| session.cancel()).await?;
             return Ok(Flow::Cancelled);
@@ -257,10 +282,15 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         Ok(flow)
     }
 
-    async fn run_steps(&mut self, request: Request, answer: &mut Answer<'a>) -> Result<Flow, ConnectionError> {
+    async fn run_steps(
+        &mut self,
+        number: u64,
+        request: Request,
+        answer: &mut Answer<'a>,
+    ) -> Result<Flow, ConnectionError> {
         let mut next = self
-            .with_session(|session| {
-                session.start(request);
+            .with_session(move |session| {
+                session.start(number, request);
                 session.step()
             })
             .await?;
@@ -268,11 +298,24 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             let flow = match step {
                 Step::Output(output) => self.write_output(output, answer).await?,
                 Step::Wait(duration) => self.wait(duration).await?,
+                Step::Close => return Err(ConnectionError::EndedByServer),
+                Step::CloseInRow => {
+                    self.closes_in_row = true;
+                    Flow::GoesOn
+                }
+                Step::Drip(bytes_per_second) => {
+                    self.bytes_per_second = Some(bytes_per_second);
+                    self.writer.gather(true);
+                    Flow::GoesOn
+                }
             };
             if flow == Flow::Cancelled || self.look_for_attention()? == Flow::Cancelled {
                 return Ok(Flow::Cancelled);
             }
             next = self.with_session(|session| session.step()).await?;
+        }
+        if self.closes_in_row {
+            return Err(self.close_in_answer(answer).await);
         }
         self.look_for_attention()
     }
@@ -304,8 +347,14 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             return Ok(Flow::GoesOn);
         }
         let mut count = 0;
+        let last = self.closes_in_row.then_some(rows.len() as u64 / 2);
         for row in rows {
             match encode_row(columns, &row, self.null_bitmap) {
+                Ok(encoded) if last == Some(count) => {
+                    let half = encoded.first_half().await?;
+                    self.writer.body().extend(half);
+                    return Err(self.close_unfinished().await);
+                }
                 Ok(encoded) => encoded.write(&mut self.writer).await?,
                 Err(message) => {
                     answer.message(self.writer.body(), &message);
@@ -318,6 +367,36 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
             }
         }
         answer.end_rows(self.writer.body(), count);
+        Ok(Flow::GoesOn)
+    }
+
+    /// Sends the first half of what is answered without a row, and nothing more.
+    async fn close_in_answer(&mut self, answer: &mut Answer<'a>) -> ConnectionError {
+        answer.statement_done(self.writer.body());
+        answer.statement_done(self.writer.body());
+        let half = self.writer.body().len() / 2;
+        self.writer.body().truncate(half);
+        self.close_unfinished().await
+    }
+
+    /// Sends what is answered so far; the message has no end.
+    async fn close_unfinished(&mut self) -> ConnectionError {
+        self.writer.send_unfinished().await.map_or_else(ConnectionError::Io, |()| ConnectionError::EndedByServer)
+    }
+
+    /// Ends the message and sends what is left of it a little at a time. An attention has the rest sent at once.
+    async fn end_message_slowly(&mut self, bytes_per_second: u32) -> Result<Flow, ConnectionError> {
+        const PAUSES_PER_SECOND: u32 = 20;
+        let pauses = bytes_per_second.clamp(1, PAUSES_PER_SECOND);
+        let each = (bytes_per_second / pauses).max(1) as usize;
+        self.writer.gather(false);
+        self.writer.frame_message();
+        while self.writer.send_framed(each).await? {
+            if self.wait(Duration::from_secs(1) / pauses).await? == Flow::Cancelled {
+                self.writer.send_framed(usize::MAX).await?;
+                return Ok(Flow::Cancelled);
+            }
+        }
         Ok(Flow::GoesOn)
     }
 

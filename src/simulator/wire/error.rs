@@ -29,6 +29,8 @@ pub(crate) enum ConnectionError {
     LoginTimeout(Duration),
     #[error("the login was refused with error {0}")]
     LoginRefused(u32),
+    #[error("the server ended the connection")]
+    EndedByServer,
     #[error("a hook ended the connection")]
     EndedByHook,
     #[error("the session panicked")]

@@ -137,6 +137,8 @@ pub(crate) struct ResponseWriter<S> {
     packet_number: u8,
     body: Vec<u8>,
     packets: Vec<u8>,
+    /// Nothing leaves before the message ends.
+    gathers: bool,
 }
 
 impl<S: AsyncWrite + Unpin> ResponseWriter<S> {
@@ -144,7 +146,7 @@ impl<S: AsyncWrite + Unpin> ResponseWriter<S> {
     const WRITE_AT_BYTES: usize = 64 * 1024;
 
     pub(crate) fn new(stream: S, spid: u16, packet_bytes: usize) -> Self {
-        Self { stream, spid, packet_bytes, packet_number: 1, body: Vec::new(), packets: Vec::new() }
+        Self { stream, spid, packet_bytes, packet_number: 1, body: Vec::new(), packets: Vec::new(), gathers: false }
     }
 
     /// The end of the answer so far: what is not yet written.
@@ -154,7 +156,7 @@ impl<S: AsyncWrite + Unpin> ResponseWriter<S> {
 
     /// Writes full packets when enough is gathered. The last packet always stays: its status ends the message.
     pub(crate) async fn write_full_packets(&mut self) -> io::Result<()> {
-        if self.body.len() < Self::WRITE_AT_BYTES {
+        if self.gathers || self.body.len() < Self::WRITE_AT_BYTES {
             return Ok(());
         }
         let payload_bytes = self.packet_bytes - HEADER_BYTES;
@@ -163,13 +165,38 @@ impl<S: AsyncWrite + Unpin> ResponseWriter<S> {
         self.write_packets().await
     }
 
+    /// Whether everything is kept until the message ends.
+    pub(crate) fn gather(&mut self, gathers: bool) {
+        self.gathers = gathers;
+    }
+
     /// Ends the message and sends what is left of it.
     pub(crate) async fn end_message(&mut self) -> io::Result<()> {
+        self.frame_message();
+        self.write_packets().await?;
+        self.stream.flush().await
+    }
+
+    /// Ends the message; what is left of it is ready to be sent.
+    pub(crate) fn frame_message(&mut self) {
         let payload_bytes = self.packet_bytes - HEADER_BYTES;
         let full = self.body.len().saturating_sub(1) / payload_bytes * payload_bytes;
         self.frame(full, 0);
         self.frame(self.body.len(), END_OF_MESSAGE);
         self.packet_number = 1;
+    }
+
+    /// Sends so many bytes of what is ready; `false`: all of it is sent.
+    pub(crate) async fn send_framed(&mut self, bytes: usize) -> io::Result<bool> {
+        let some: Vec<u8> = self.packets.drain(..bytes.min(self.packets.len())).collect();
+        self.stream.write_all(&some).await?;
+        self.stream.flush().await?;
+        Ok(!self.packets.is_empty())
+    }
+
+    /// Sends what there is of a message that will have no end.
+    pub(crate) async fn send_unfinished(&mut self) -> io::Result<()> {
+        self.frame(self.body.len(), 0);
         self.write_packets().await?;
         self.stream.flush().await
     }

@@ -111,6 +111,16 @@ impl<'a> EncodedRow<'a> {
         writer.body().extend_from_slice(self.bytes.get(sent..).unwrap_or_default());
         writer.write_full_packets().await
     }
+
+    /// The first half of its bytes.
+    pub(crate) async fn first_half(&self) -> io::Result<Vec<u8>> {
+        // No packet of this size is ever full, so the whole row stays in the body.
+        let mut whole = ResponseWriter::new(tokio::io::sink(), 0, usize::MAX);
+        self.write(&mut whole).await?;
+        let mut bytes = std::mem::take(whole.body());
+        bytes.truncate(bytes.len() / 2);
+        Ok(bytes)
+    }
 }
 
 /// Puts a length where room was left for it.

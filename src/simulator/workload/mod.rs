@@ -146,6 +146,24 @@ pub struct Truth {
     pub symbols_missing: bool,
 }
 
+impl Truth {
+    /// The same on a server that did twice as much before the simulated time began.
+    #[must_use]
+    pub fn with_longer_past(mut self) -> Self {
+        let Counters { waits, latches, spinlocks } = &mut self.counters;
+        let waits = waits.iter_mut().flat_map(|row| [&mut row.waits, &mut row.wait_ms, &mut row.signal_ms]);
+        let latches = latches.iter_mut().flat_map(|row| [&mut row.requests, &mut row.wait_ms]);
+        let spinlocks = spinlocks
+            .iter_mut()
+            .flat_map(|row| [&mut row.collisions, &mut row.spins, &mut row.sleep_time, &mut row.backoffs]);
+        let work = [&mut self.throughput.batches, &mut self.throughput.lock_requests];
+        for counter in waits.chain(latches).chain(spinlocks).chain(work) {
+            counter.base = counter.base.saturating_mul(2);
+        }
+        self
+    }
+}
+
 /// Session id of a workload's first connection.
 pub const FIRST_WORKLOAD_SESSION: u16 = 52;
 

@@ -223,7 +223,7 @@ fn a_call_ends_with_its_return_status() {
 #[test]
 fn steps_come_one_by_one_and_can_be_cancelled() {
     let mut session = TestHost::new().session();
-    session.start(Request::Batch("SELECT 1 WAITFOR DELAY '23:00:00' SELECT 2".to_owned()));
+    session.start(1, Request::Batch("SELECT 1 WAITFOR DELAY '23:00:00' SELECT 2".to_owned()));
     assert!(matches!(session.step(), Some(Step::Output(Output::Rows { .. }))));
     assert_eq!(session.step(), Some(Step::Wait(Duration::from_hours(23))));
     session.cancel();

@@ -118,7 +118,7 @@ impl Session for DoubleSession {
         self.database.clone()
     }
 
-    fn start(&mut self, request: Request) {
+    fn start(&mut self, _number: u64, request: Request) {
         self.steps = (self.script)(&request).into_iter();
         self.seen.lock().unwrap().push(Seen::Start(request));
     }
