@@ -24,6 +24,7 @@ pub(super) fn options(arguments: &ConnectionArguments) -> Result<ConnectOptions,
         query_timeout: Duration::from_secs(arguments.query_timeout),
         workstation: arguments.workstation_name.clone().or_else(host_name).unwrap_or_default(),
         read_only: read_only(arguments.application_intent.as_deref())?,
+        browser_port: 1434,
     })
 }
 

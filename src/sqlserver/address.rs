@@ -35,6 +35,21 @@ impl ServerAddress {
     pub fn tcp_port(&self) -> u16 {
         self.port.unwrap_or(if self.dedicated_admin { 1434 } else { 1433 })
     }
+
+    /// The instance whose port only the SQL Server Browser can tell. The default instance has the default port also when
+    /// it is called by its name.
+    pub fn instance_to_find(&self) -> Option<&str> {
+        let instance = self.instance.as_deref()?;
+        (self.port.is_none() && !instance.eq_ignore_ascii_case("MSSQLSERVER")).then_some(instance)
+    }
+
+    /// The service principal name that Kerberos knows the server by.
+    pub fn service_principal(&self) -> String {
+        match self.instance_to_find() {
+            Some(instance) => format!("MSSQLSvc/{}:{instance}", self.host),
+            None => format!("MSSQLSvc/{}:{}", self.host, self.port.unwrap_or(1433)),
+        }
+    }
 }
 
 impl FromStr for ServerAddress {
@@ -122,6 +137,22 @@ mod tests {
             let found =
                 (address.host.as_str(), address.instance.as_deref(), address.tcp_port(), address.dedicated_admin);
             assert_eq!(found, (host, instance, port, admin), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_named_instance_without_a_port_has_to_be_found() {
+        for (text, instance, principal) in [
+            (r"db1\SALES", Some("SALES"), "MSSQLSvc/db1:SALES"),
+            (r"admin:db1\SALES", Some("SALES"), "MSSQLSvc/db1:SALES"),
+            (r"db1\SALES,1500", None, "MSSQLSvc/db1:1500"),
+            (r"db1\mssqlserver", None, "MSSQLSvc/db1:1433"),
+            ("db1", None, "MSSQLSvc/db1:1433"),
+            ("admin:db1", None, "MSSQLSvc/db1:1433"),
+        ] {
+            let address: ServerAddress = text.parse().unwrap();
+            assert_eq!(address.instance_to_find(), instance, "{text}");
+            assert_eq!(address.service_principal(), principal, "{text}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! Owns what can go wrong between us and a server, with the remedy.
 
 use crate::sqlserver::ServerAddress;
+use crate::sqlserver::browser::BrowserError;
+use crate::sqlserver::hints;
 use std::time::Duration;
 
 /// An error a server sent. Decisions are made by `number`, never by text: texts are localised.
@@ -83,30 +85,114 @@ pub enum SqlServerError {
 /// Why a connection could not be made or broke.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectFailure {
-    /// The name or the TCP connection.
+    /// The TCP connection.
     #[error("{0}")]
     Network(#[from] std::io::Error),
-    /// Certificate or handshake.
+    /// The host's name.
+    #[error("the name {host} cannot be looked up")]
+    Name {
+        /// The name.
+        host: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The SQL Server Browser did not name the instance's port.
+    #[error(transparent)]
+    Browser(#[from] BrowserError),
+    /// No address took a connection in time.
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// The connection was taken, and then nothing came.
+    #[error("the server takes connections and says nothing within {} s", .0.as_secs_f64())]
+    Silent(Duration),
+    /// The server answered and did not finish the login.
+    #[error("the server did not finish the login within {} s", .0.as_secs_f64())]
+    Stalled(Duration),
+    /// The connection was taken and closed.
+    #[error("the server closes the connection before it says anything")]
+    ClosedAtOnce,
+    /// What answered does not speak TDS.
+    #[error("what answers there is no SQL Server")]
+    NotTds,
+    /// The server's certificate was rejected.
+    #[error("TLS: {told}")]
+    Certificate {
+        /// What is wrong with it.
+        problem: CertificateProblem,
+        /// In the words of the TLS library.
+        told: String,
+        /// Whether the encryption is strict, where every certificate is validated.
+        strict: bool,
+    },
+    /// Something else about TLS.
     #[error("TLS: {0}")]
     Tls(String),
+    /// No TLS could be agreed on.
+    #[error("TLS with SQL Server {} failed: {told}", version_text(*.version))]
+    TlsRefused {
+        /// The server's version.
+        version: Option<(u8, u8, u16)>,
+        /// In the words of the TLS library.
+        told: String,
+    },
+    /// The server closed the connection in the TLS handshake.
+    #[error("SQL Server {} closed the connection during the TLS handshake", version_text(*.version))]
+    TlsClosed {
+        /// The server's version.
+        version: Option<(u8, u8, u16)>,
+    },
     /// The server offers no TLS.
     #[error("the server offers no encryption")]
     NoEncryption,
+    /// The server does not go on without TLS.
+    #[error("the server insists on encryption")]
+    InsistsOnEncryption,
     /// The server does not begin with TLS.
     #[error("the server ended a connection that begins with TLS")]
     NoStrictEncryption,
-    /// The SQL Server Browser did not name the instance's port.
-    #[error("{0}")]
-    Browser(String),
-    /// Out of time.
-    #[error("no answer within {} s", .0.as_secs_f64())]
-    TimedOut(Duration),
-    /// The settings cannot be used here.
-    #[error("{0}")]
-    Settings(String),
+    /// The server begins with something else than the TLS that strict encryption needs.
+    #[error("strict encryption failed: {0}")]
+    StrictRefused(String),
+    /// A failure at another server, to which the first one sent its client on.
+    #[error("redirected to {to}")]
+    Redirected {
+        /// The other server.
+        to: Box<ServerAddress>,
+        /// What failed there.
+        #[source]
+        source: Box<ConnectFailure>,
+    },
+    /// A redirection to where the client has already been.
+    #[error("the server redirects in a circle, to {0} again")]
+    RedirectLoop(String),
+    /// Redirections without an end.
+    #[error("the server redirects more than {0} times")]
+    TooManyRedirects(usize),
+    /// This build does not speak Kerberos.
+    #[error("Windows authentication needs Kerberos here, which this build does not speak (service {principal})")]
+    NoKerberos {
+        /// The server's service principal name.
+        principal: String,
+    },
     /// The server did not speak as expected.
     #[error("{0}")]
     Protocol(String),
+}
+
+/// What is wrong with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateProblem {
+    /// Nobody trusted vouches for it.
+    Trust,
+    /// It is for other names.
+    Name,
+    /// It is too old or too new.
+    Time,
+}
+
+fn version_text(version: Option<(u8, u8, u16)>) -> String {
+    version.map_or_else(String::new, |(major, minor, build)| format!("{major}.{minor}.{build}"))
 }
 
 fn first_line(statement: &str) -> String {
@@ -134,53 +220,71 @@ impl SqlServerError {
         matches!(self, Self::TimedOut { .. } | Self::Lost { .. } | Self::Closed { .. })
     }
 
+    /// Whether the same attempt can succeed a little later: networks, and servers that are starting. A refused password
+    /// is never tried again, for that can lock the account (18456, 18486 to 18488), and neither is what only another
+    /// setting mends.
+    pub fn may_be_retried(&self) -> bool {
+        match self {
+            Self::Login { source, .. } => TRANSIENT_LOGIN_ERRORS.contains(&source.number),
+            Self::Connect { source, .. } => source.is_transient(),
+            Self::TimedOut { .. } | Self::Lost { .. } | Self::Closed { .. } => true,
+            Self::Statement { .. } => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Login { source, .. } => Some(login_hint(source.number).to_owned()),
-            Self::Connect { source: ConnectFailure::Tls(text), .. } => Some(tls_hint(text).to_owned()),
-            Self::Connect { source: ConnectFailure::NoEncryption, .. } => {
-                Some("-N disable connects without; then the password and all data can be read on the way".to_owned())
-            }
-            Self::Connect { source: ConnectFailure::NoStrictEncryption, .. } => {
-                Some("-N strict needs SQL Server 2022 or newer, set up for it; leave it out for any other".to_owned())
-            }
-            Self::Connect { source: ConnectFailure::Browser(_), .. } => Some(BROWSER_HINT.to_owned()),
-            Self::Connect { address, source: ConnectFailure::Network(_) | ConnectFailure::TimedOut(_) } => {
-                Some(match (&address.instance, address.port) {
-                    (Some(_), None) => BROWSER_HINT.to_owned(),
-                    _ => format!(
-                        "are the host name and TCP port {} right, is it open, and TCP/IP enabled for the instance? -l SECONDS waits longer",
-                        address.tcp_port()
-                    ),
-                })
-            }
+            Self::Login { source, .. } => Some(hints::of_login(source.number).to_owned()),
+            Self::Connect { address, source } => hints::of_connecting(address, source),
             Self::TimedOut { .. } => Some("-t SECONDS waits longer for a statement".to_owned()),
             _ => None,
         }
     }
 }
 
-const BROWSER_HINT: &str =
-    "a named instance needs the SQL Server Browser (UDP 1434); give the port instead: -S host,port";
+/// Refusals that pass: the server starts (17187, 18401 while it upgrades itself), or Azure moves a database or is busy
+/// ("Troubleshoot transient connection errors in SQL Database").
+const TRANSIENT_LOGIN_ERRORS: [u32; 9] = [17_187, 18_401, 40_197, 40_501, 40_613, 49_918, 49_919, 49_920, 10_928];
 
-fn login_hint(number: u32) -> &'static str {
-    match number {
-        18456 => "check the login name and password (-U, SQLCMDPASSWORD); the login is not tried again",
-        18486 => "the account is locked out; the login is not tried again",
-        18487 | 18488 => "the password has expired or must be changed first",
-        4060 => "the database given with -d cannot be opened by this login",
-        40615 => "the server's firewall does not allow this client",
-        _ => "the login is not tried again",
+impl ConnectFailure {
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Network(_)
+            | Self::Name { .. }
+            | Self::TimedOut(_)
+            | Self::Silent(_)
+            | Self::Stalled(_)
+            | Self::ClosedAtOnce
+            | Self::TlsClosed { .. }
+            | Self::Browser(BrowserError::NoAnswer { .. } | BrowserError::Network { .. }) => true,
+            Self::Redirected { source, .. } => source.is_transient(),
+            _ => false,
+        }
     }
 }
 
-fn tls_hint(text: &str) -> &'static str {
-    let lower = text.to_ascii_lowercase();
-    if lower.contains("unknownissuer") || lower.contains("invalid peer certificate") || lower.contains("certificate") {
-        "the server's certificate is not trusted here: give its authority with --ca FILE, the name it holds with -F, \
-         or trust it unseen with -C"
-    } else {
-        "an old server may speak no TLS 1.2 (SQL Server 2008 R2 to 2014 need an update for it); nothing is sent unencrypted unless -N disable says so"
+#[cfg(test)]
+mod tests {
+    use super::{ConnectFailure, ServerMessage, SqlServerError};
+
+    #[test]
+    fn a_refused_login_is_never_tried_again_and_a_broken_network_may_be() {
+        let address = || "db1".parse().unwrap();
+        let login = |number| SqlServerError::Login {
+            address: address(),
+            source: ServerMessage { number, class: 14, state: 1, line: 0, text: String::new() },
+        };
+        for number in [18_456, 18_486, 18_487, 18_488, 18_452, 18_470, 18_451, 17_892, 17_810, 4_060, 40_615, 1] {
+            assert!(!login(number).may_be_retried(), "{number}");
+            assert!(login(number).hint().is_some(), "{number}");
+        }
+        for number in [40_613, 40_197, 18_401, 17_187] {
+            assert!(login(number).may_be_retried(), "{number}");
+        }
+        let connect = |source| SqlServerError::Connect { address: address(), source };
+        assert!(connect(ConnectFailure::Network(std::io::ErrorKind::ConnectionRefused.into())).may_be_retried());
+        assert!(!connect(ConnectFailure::NoEncryption).may_be_retried());
+        assert!(!connect(ConnectFailure::RedirectLoop("db1,1433".to_owned())).may_be_retried());
     }
 }

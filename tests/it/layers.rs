@@ -30,7 +30,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("chrono", &["agent", "sqlserver"]),
     ("tokio", &["sqlserver", "simulator", "store", "agent", "cli"]),
     ("rcgen", &["simulator"]),
-    ("tokio_rustls", &["simulator"]),
+    ("tokio_rustls", &["simulator", "sqlserver"]),
     ("zip", &["store"]),
     ("indicatif", &["cli"]),
     ("anyhow", &["cli"]),

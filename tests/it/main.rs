@@ -26,6 +26,7 @@ mod parse;
 mod places;
 mod report;
 mod right_answers;
+mod rights;
 mod simulator_events;
 mod simulator_sql;
 mod simulator_wire;

@@ -75,7 +75,12 @@ pub fn conclude(facts: &Facts<'_>) -> Conclusion {
     let decides = |session: &&SessionEvidence| !Captured::of(&session.context).is_spinning();
     let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().filter(decides).any(sessions::is_missing);
     if facts.scope == Scope::Nothing {
-        return Conclusion::Inconclusive(Undecided::NothingCaptured);
+        // Counters alone never show an origin; that there was nothing to explain they can.
+        return if has_no_contention(facts) {
+            Conclusion::NoContention
+        } else {
+            Conclusion::Inconclusive(Undecided::NothingCaptured)
+        };
     }
     if missing(facts) {
         return Conclusion::Inconclusive(Undecided::SessionMissing);
@@ -128,7 +133,7 @@ fn on_yields(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
 fn has_no_contention(facts: &Facts<'_>) -> bool {
     let settings = &facts.settings().no_contention;
     let rate = facts.yield_waits().zip(facts.measures.elapsed_ms);
-    facts.scope == Scope::Yields
+    matches!(facts.scope, Scope::Yields | Scope::Nothing)
         && rate.is_some_and(|(row, elapsed)| {
             let per_second = row.waiting_tasks as f64 * 1_000.0 / elapsed as f64;
             row.share < settings.wait_share && per_second < settings.events_per_second

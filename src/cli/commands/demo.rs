@@ -139,6 +139,7 @@ fn connect_options(simulator: &Simulator) -> Result<ConnectOptions, Failure> {
         query_timeout: Duration::from_secs(30),
         workstation: "demo".to_owned(),
         read_only: false,
+        browser_port: 1434,
     })
 }
 

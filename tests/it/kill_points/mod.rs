@@ -7,7 +7,7 @@
 mod in_process;
 #[cfg(unix)]
 mod process;
-mod state;
+pub(crate) mod state;
 
 /// Of a list, those whose turn it is.
 fn whose_turn<T>(points: Vec<T>) -> Vec<T> {

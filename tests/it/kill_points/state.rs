@@ -45,10 +45,10 @@ const STATEMENTS: [(&str, &str); 7] = [
 
 /// Rows by what they are of, sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ServerState(BTreeMap<&'static str, Vec<String>>);
+pub(crate) struct ServerState(BTreeMap<&'static str, Vec<String>>);
 
 /// Looks, once no connection of a capture is left: session flags live in connections.
-pub(super) async fn look(options: &ConnectOptions) -> ServerState {
+pub(crate) async fn look(options: &ConnectOptions) -> ServerState {
     let mut connection = Connection::open(options).await.unwrap();
     let others = "SELECT s.session_id FROM sys.dm_exec_sessions AS s \
                   WHERE s.program_name = N'xestack' AND s.session_id <> @@SPID";
