@@ -143,6 +143,7 @@ async fn captures_of_the_listed_servers() {
                 query_timeout: LIMIT,
                 workstation: "fleet".to_owned(),
                 read_only: false,
+                browser_port: 1434,
             },
             clock: Arc::new(MachineClock::default()),
             observer: Arc::new(move |progress| match progress {

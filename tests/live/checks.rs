@@ -75,6 +75,7 @@ impl TestServer {
             query_timeout: LIMIT,
             workstation: "live check".to_owned(),
             read_only: false,
+            browser_port: 1434,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

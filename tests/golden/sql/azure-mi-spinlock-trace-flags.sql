@@ -18,16 +18,20 @@ FROM sys.dm_os_sys_info AS i;
 GO
 
 -- before: what this login may do
-SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') AS view_server_state,
+-- Each column is named as its permission; NULL where this version does not know it.
+SELECT SUSER_SNAME() AS login,
+       IS_SRVROLEMEMBER('sysadmin') AS sysadmin,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER') AS control_server,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') AS view_server_state,
        HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER PERFORMANCE STATE') AS view_server_performance_state,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW ANY DEFINITION') AS view_any_definition,
        HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION') AS alter_any_event_session,
        HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY EVENT SESSION') AS create_any_event_session,
-       HAS_PERMS_BY_NAME(NULL, NULL, 'DROP ANY EVENT SESSION') AS drop_any_event_session,
-       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION ENABLE') AS enable_event_session,
-       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION DISABLE') AS disable_event_session,
-       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION DROP EVENT') AS drop_event,
-       HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER') AS control_server,
-       IS_SRVROLEMEMBER('sysadmin') AS sysadmin;
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION ENABLE') AS alter_any_event_session_enable,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION DISABLE') AS alter_any_event_session_disable,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION ADD EVENT') AS alter_any_event_session_add_event,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY EVENT SESSION DROP EVENT') AS alter_any_event_session_drop_event,
+       HAS_PERMS_BY_NAME(NULL, NULL, 'DROP ANY EVENT SESSION') AS drop_any_event_session;
 GO
 
 -- before: what this build offers
@@ -49,6 +53,32 @@ FROM sys.dm_xe_map_values AS m
 WHERE m.name LIKE N'%spinlock_types';
 GO
 
+-- before: whether the counters can be read
+SET LOCK_TIMEOUT 0;
+SELECT i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
+       i.sqlserver_start_time_ms_ticks, i.virtual_machine_type_desc, i.committed_target_kb
+FROM sys.dm_os_sys_info AS i;
+SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runnable_tasks_count,
+       s.work_queue_count, s.active_workers_count, s.total_cpu_usage_ms, s.total_cpu_idle_capped_ms
+FROM sys.dm_os_schedulers AS s
+WHERE s.status = N'VISIBLE ONLINE';
+SELECT s.name, s.collisions, s.spins, s.spins_per_collision, s.sleep_time, CAST(s.backoffs AS bigint) AS backoffs
+FROM sys.dm_os_spinlock_stats AS s;
+SELECT l.latch_class, l.waiting_requests_count, l.wait_time_ms
+FROM sys.dm_os_latch_stats AS l;
+-- The collector's own session is left out.
+SELECT w.wait_type,
+       w.waiting_tasks_count - ISNULL(o.waiting_tasks_count, 0) AS waiting_tasks_count,
+       w.wait_time_ms - ISNULL(o.wait_time_ms, 0) AS wait_time_ms,
+       w.signal_wait_time_ms - ISNULL(o.signal_wait_time_ms, 0) AS signal_wait_time_ms
+FROM sys.dm_os_wait_stats AS w
+LEFT JOIN sys.dm_exec_session_wait_stats AS o ON o.session_id = @@SPID AND o.wait_type = w.wait_type;
+SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name, c.cntr_value
+FROM sys.dm_os_performance_counters AS c
+WHERE c.counter_name = N'Batch Requests/sec';
+SET LOCK_TIMEOUT -1;
+GO
+
 -- before: CPU, read twice, 2 s apart
 SET LOCK_TIMEOUT 0;
 SELECT i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
@@ -59,6 +89,23 @@ SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runn
 FROM sys.dm_os_schedulers AS s
 WHERE s.status = N'VISIBLE ONLINE';
 SET LOCK_TIMEOUT -1;
+GO
+
+-- before: options of event sessions here
+SELECT c.name
+FROM sys.all_columns AS c
+WHERE c.object_id = OBJECT_ID(N'sys.server_event_sessions');
+GO
+
+-- before: triggers that run on what is sent
+SELECT t.name, t.is_disabled, e.type_desc
+FROM sys.server_triggers AS t
+JOIN sys.server_trigger_events AS e ON e.object_id = t.object_id;
+GO
+
+-- before: audits that record it
+SELECT a.name, a.is_state_enabled
+FROM sys.server_audits AS a;
 GO
 
 -- before: event sessions that run
@@ -94,6 +141,7 @@ WITH (
     MAX_DISPATCH_LATENCY = 1 SECONDS,
     MEMORY_PARTITION_MODE = PER_NODE,
     TRACK_CAUSALITY = OFF,
+    MAX_DURATION = 186 SECONDS,
     STARTUP_STATE = OFF
 );
 GO
@@ -140,6 +188,7 @@ WITH (
     MAX_DISPATCH_LATENCY = 1 SECONDS,
     MEMORY_PARTITION_MODE = PER_NODE,
     TRACK_CAUSALITY = OFF,
+    MAX_DURATION = 186 SECONDS,
     STARTUP_STATE = OFF
 );
 GO
