@@ -1,1 +1,1 @@
-EXEC sys.sp_releaseapplock @Resource = {resource}, @LockOwner = N'Session', @DbPrincipal = N'public'
+EXEC master.sys.sp_releaseapplock @Resource = {resource}, @LockOwner = N'Session', @DbPrincipal = N'public'

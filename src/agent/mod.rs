@@ -3,6 +3,7 @@
 
 pub mod clock;
 mod counters;
+pub mod doctor;
 mod flags;
 pub mod journal;
 mod meaning;

@@ -12,6 +12,7 @@ Examples:
   xestack demo                               a whole capture, on a simulated server
   xestack sql --scenario sos-yield --server-version 2019
                                              every statement a capture would send
+  xestack doctor -S db1 -U dba               what this login may do there, and what is missing
   xestack capture -S db1 -U dba --scenario sos-yield --for 60s
                                              one window on a real server
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
@@ -45,6 +46,11 @@ pub(super) enum Command {
     #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield\n  \
                             xestack capture -S tcp:db1,14330 -U dba --scenario sos-yield --for 30s --enable-trace-flags")]
     Capture(CaptureArguments),
+    /// What this login may do on a server, what each scenario would run and cost there, and what is missing. Changes nothing.
+    #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack doctor -S db1 -U dba\n  \
+                            xestack doctor -S db1 -U dba --scenario sos-yield --format json\n\n\
+                            Exit codes: 0 all scenarios ready, 5 some with counters only or something not known, 4 none possible.")]
+    Doctor(DoctorArguments),
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
     /// What saved target XML, pasted stacks or bundles show.
@@ -198,6 +204,21 @@ pub(super) struct TraceFlagArguments {
     /// With it: even where the policy refuses.
     #[arg(long, requires = "enable_trace_flags")]
     pub force_flags: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArguments {
+    /// A scenario to judge; may be given several times. All without it.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Vec<String>,
+    /// Length of the window that is thought of.
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = window_length)]
+    pub window: Duration,
+    #[command(flatten)]
+    pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
 }
 
 #[derive(Debug, Args)]

@@ -72,6 +72,11 @@ impl Printer {
 
     /// A report where it was asked for.
     pub(super) fn report(&self, report: &Report, output: &ReportOutput) -> Result<(), Failure> {
+        self.answer(output, |style| report::render(output.format, report, style))
+    }
+
+    /// What a command found, where it was asked for.
+    pub(super) fn answer(&self, output: &ReportOutput, render: impl FnOnce(&Style) -> String) -> Result<(), Failure> {
         self.bar.finish_and_clear();
         let file = output.output.as_deref().filter(|path| !is_standard_output(path));
         let to_file = file.is_some();
@@ -80,7 +85,7 @@ impl Printer {
             width: if to_file { *WIDTHS.start() } else { width },
             colour: !to_file && colour_on(&io::stdout()),
         };
-        let text = report::render(output.format, report, &style);
+        let text = render(&style);
         let Some(path) = file else { return self.result(&text) };
         private_file::write_atomic(path, text.as_bytes()).map_err(|error| {
             Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("cannot write {}", path.display())))

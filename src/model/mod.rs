@@ -1,6 +1,7 @@
 //! Owns the plain types that every layer speaks: no behaviour beyond small total methods, no I/O,
 //! no clock. Units stand in the names.
 
+mod doctor;
 mod evidence;
 mod frame;
 mod report;
@@ -9,6 +10,10 @@ mod target;
 mod time;
 mod version;
 
+pub use doctor::{
+    DOCTOR_SCHEMA, Doctor, ErrorLogOutlook, EventSessions, LoginRights, NeedOutlook, NeedState, OwnSession, PollCost,
+    ScenarioOutlook, ScenarioReadiness, ServerLoad, SideEffectOutlook, SymbolOutlook, TraceFlagOutlook, WouldRun,
+};
 pub use evidence::{
     EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, Severity, Snapshot, TraceFlagUse, Window,
 };

@@ -1,6 +1,7 @@
 //! Owns the JSON report: the model as it is, and exact text beside integers that a double cannot hold.
 
 use crate::model::Report;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -11,8 +12,13 @@ const LARGEST_EXACT_IN_A_DOUBLE: u64 = 1 << 53;
 ///
 /// Beside an integer key `k` whose magnitude exceeds 2^53 stands `k_exact` as text. What is not a number is `null`.
 pub fn render(report: &Report) -> String {
-    let value = serde_json::to_value(report)
-        .unwrap_or_else(|error| json!({ "schema": report.schema, "error": error.to_string() }));
+    write(report, &report.schema)
+}
+
+/// Anything of a schema, written in the same way.
+pub(super) fn write(answer: &impl Serialize, schema: &str) -> String {
+    let value =
+        serde_json::to_value(answer).unwrap_or_else(|error| json!({ "schema": schema, "error": error.to_string() }));
     without_terminal_controls(&format!("{:#}\n", with_exact_text(value)))
 }
 

@@ -3,7 +3,7 @@
 pub mod json;
 pub mod text;
 
-use crate::model::Report;
+use crate::model::{Doctor, Report};
 use std::{fmt, str::FromStr};
 pub use text::{Style, visible};
 
@@ -65,5 +65,13 @@ pub fn render(format: Format, report: &Report, style: &Style) -> String {
     match format {
         Format::Text => text::render(report, style),
         Format::Json => json::render(report),
+    }
+}
+
+/// What `doctor` found in one form, ending in a line feed. `style` concerns text only.
+pub fn render_doctor(format: Format, doctor: &Doctor, style: &Style) -> String {
+    match format {
+        Format::Text => text::doctor::render(doctor, style),
+        Format::Json => json::write(doctor, &doctor.schema),
     }
 }

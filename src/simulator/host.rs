@@ -138,7 +138,7 @@ pub trait Host: Send + Sync {
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>>;
     /// DBCC: the whole statement's tokens.
     fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>>;
-    /// sp_getapplock, exclusive, session owner, no waiting: 0 granted, -1 not granted.
+    /// sp_getapplock in the context's database, exclusive, session owner, no waiting: 0 granted, -1 not granted.
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32;
     /// sp_releaseapplock: 0 released; -999 not held.
     fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32;

@@ -15,6 +15,7 @@ mod capture;
 mod cli;
 mod connecting;
 mod demo;
+mod doctor;
 mod fleet;
 mod golden;
 mod hostile;

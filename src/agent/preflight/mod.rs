@@ -13,7 +13,7 @@ pub(crate) mod side_effects;
 pub(super) use events::EventPlan;
 pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
-pub(super) use place::limited_to;
+pub(super) use place::{known_version, limited_to};
 pub(super) use side_effects::SideEffects;
 
 use crate::agent::clock::Clock;

@@ -5,6 +5,14 @@ use crate::catalog::sessions::Scenario;
 use crate::model::{ServerIdentity, ServerVersion};
 use crate::statements::trace_flags_refusal;
 
+/// The version that answered, where it is one that statements exist for.
+pub(in crate::agent) fn known_version(identity: &ServerIdentity) -> Result<ServerVersion, CaptureError> {
+    identity.version.ok_or_else(|| {
+        let text = format!("version {} of the server is not known", identity.product_version);
+        CaptureError::refused(Refusal::Version, text, None)
+    })
+}
+
 /// The version for statements. Refuses an unknown or too old one, Azure SQL Database without a database of the user's, and
 /// trace flags where there are none.
 pub(super) fn supported_version(
@@ -12,15 +20,10 @@ pub(super) fn supported_version(
     scenarios: &[Scenario],
     options: &CaptureOptions,
 ) -> Result<ServerVersion, CaptureError> {
-    let refused = |text: String| CaptureError::refused(Refusal::Version, text, None);
-    let version = identity
-        .version
-        .ok_or_else(|| refused(format!("version {} of the server is not known", identity.product_version)))?;
+    let version = known_version(identity)?;
     if let Some(scenario) = scenarios.iter().find(|scenario| version < scenario.minimum_version) {
-        return Err(refused(format!(
-            "scenario {} needs SQL Server {} or newer",
-            scenario.name, scenario.minimum_version
-        )));
+        let text = format!("scenario {} needs SQL Server {} or newer", scenario.name, scenario.minimum_version);
+        return Err(CaptureError::refused(Refusal::Version, text, None));
     }
     // Case tells nothing apart among the names of system databases.
     let in_master = identity.database.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("master"));

@@ -3,6 +3,7 @@
 pub(super) mod analyze;
 pub(super) mod capture;
 pub(super) mod demo;
+pub(super) mod doctor;
 pub(super) mod report;
 pub(super) mod simulate;
 pub(super) mod sql;

@@ -2,6 +2,7 @@
 
 mod columns;
 mod counters;
+pub(super) mod doctor;
 mod figures;
 mod findings;
 mod header;

@@ -174,7 +174,8 @@ impl Host for Instance {
 
     fn get_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
         let Ok(mut state) = self.lock_for(session) else { return -1 };
-        let (holder, count) = state.locks.entry(resource.to_owned()).or_insert((session.spid, 0));
+        let (holder, count) =
+            state.locks.entry((session.database.clone(), resource.to_owned())).or_insert((session.spid, 0));
         if *holder != session.spid {
             return -1;
         }
@@ -184,11 +185,12 @@ impl Host for Instance {
 
     fn release_app_lock(&self, session: &SessionContext, resource: &str) -> i32 {
         let mut state = self.lock();
-        match state.locks.get_mut(resource) {
+        let lock = (session.database.clone(), resource.to_owned());
+        match state.locks.get_mut(&lock) {
             Some((holder, count)) if *holder == session.spid => {
                 *count = count.saturating_sub(1);
                 if *count == 0 {
-                    state.locks.remove(resource);
+                    state.locks.remove(&lock);
                 }
                 0
             }

@@ -75,8 +75,8 @@ pub struct State {
     pub load: Load,
     /// Client sessions by id.
     pub sessions: BTreeMap<u16, ClientSession>,
-    /// Application locks: who holds each, how often.
-    locks: BTreeMap<String, (u16, u32)>,
+    /// Application locks by database and resource: who holds each, how often.
+    locks: BTreeMap<(String, String), (u16, u32)>,
     /// When statistics were last cleared.
     pub cleared: Cleared,
     /// The server process.

@@ -1,5 +1,6 @@
 //! Owns the system procedures: sp_executesql, sp_getapplock, sp_releaseapplock.
 
+use crate::simulator::host::SessionContext;
 use crate::simulator::output::{Message, Output};
 use crate::simulator::sql::ast::{Argument, Execute, Expr};
 use crate::simulator::sql::execute::convert_owned;
@@ -14,10 +15,11 @@ const NAME: SqlType = SqlType::NVarChar(Some(255));
 
 impl SqlSession {
     pub(super) fn call_procedure(&mut self, call: &Execute, line: u32) -> Result<(), Failure> {
+        let context = self.context_of(call)?;
         let status = match call.procedure.last().map(|name| name.to_ascii_lowercase()).unwrap_or_default().as_str() {
             "sp_executesql" => return self.execute_sql(call),
-            "sp_getapplock" => self.get_app_lock(call)?,
-            "sp_releaseapplock" => self.release_app_lock(call, line)?,
+            "sp_getapplock" => self.get_app_lock(call, &context)?,
+            "sp_releaseapplock" => self.release_app_lock(call, &context, line)?,
             _ => {
                 let text = format!("Could not find stored procedure '{}'.", call.procedure.join("."));
                 return Err(error(2812, 16, 62, text).into());
@@ -30,7 +32,22 @@ impl SqlSession {
         Ok(())
     }
 
-    fn get_app_lock(&mut self, call: &Execute) -> Result<i32, Failure> {
+    /// Where a procedure runs: the database of a three-part name, else the session's.
+    fn context_of(&self, call: &Execute) -> Result<SessionContext, Failure> {
+        let [database, _schema, _name] = call.procedure.as_slice() else { return Ok(self.context.clone()) };
+        let known = self.host.databases().into_iter().find(|(_, name)| name.eq_ignore_ascii_case(database));
+        match known {
+            _ if database.is_empty() => Ok(self.context.clone()),
+            Some((_, database)) => Ok(SessionContext { database, ..self.context.clone() }),
+            None => {
+                let text =
+                    format!("Database '{database}' does not exist. Make sure that the name is entered correctly.");
+                Err(error(911, 16, 1, text).into())
+            }
+        }
+    }
+
+    fn get_app_lock(&mut self, call: &Execute, context: &SessionContext) -> Result<i32, Failure> {
         let names = ["@Resource", "@LockMode", "@LockOwner", "@LockTimeout", "@DbPrincipal"];
         let arguments = by_name(call, &names)?;
         let resource = self.required_text(&arguments, 0, call, "@Resource")?;
@@ -46,17 +63,17 @@ impl SqlSession {
         if timeout != Datum::Int(0) {
             return Err(not_simulated("application locks with a LockTimeout other than 0").into());
         }
-        Ok(self.host.get_app_lock(&self.context, &resource))
+        Ok(self.host.get_app_lock(context, &resource))
     }
 
-    fn release_app_lock(&mut self, call: &Execute, line: u32) -> Result<i32, Failure> {
+    fn release_app_lock(&mut self, call: &Execute, context: &SessionContext, line: u32) -> Result<i32, Failure> {
         let arguments = by_name(call, &["@Resource", "@LockOwner", "@DbPrincipal"])?;
         let resource = self.required_text(&arguments, 0, call, "@Resource")?;
         let owner = self.optional_text(&arguments, 1)?.unwrap_or_else(|| "Transaction".to_owned());
         if !owner.eq_ignore_ascii_case("Session") {
             return Err(not_simulated("application locks other than those owned by the Session").into());
         }
-        let status = self.host.release_app_lock(&self.context, &resource);
+        let status = self.host.release_app_lock(context, &resource);
         if status != 0 {
             let text = format!(
                 "Cannot release the application lock (Database Principal: 'public', Resource: '{resource}') because it \

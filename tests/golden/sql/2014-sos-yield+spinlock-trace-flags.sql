@@ -139,14 +139,14 @@ GO
 
 -- lock: one capture of a scenario at a time
 DECLARE @result int;
-EXEC @result = sys.sp_getapplock @Resource = N'xestack/sos-yield', @LockMode = N'Exclusive', @LockOwner = N'Session',
+EXEC @result = master.sys.sp_getapplock @Resource = N'xestack/sos-yield', @LockMode = N'Exclusive', @LockOwner = N'Session',
      @LockTimeout = 0, @DbPrincipal = N'public';
 SELECT @result AS result;
 GO
 
 -- lock: one capture of a scenario at a time
 DECLARE @result int;
-EXEC @result = sys.sp_getapplock @Resource = N'xestack/spinlock', @LockMode = N'Exclusive', @LockOwner = N'Session',
+EXEC @result = master.sys.sp_getapplock @Resource = N'xestack/spinlock', @LockMode = N'Exclusive', @LockOwner = N'Session',
      @LockTimeout = 0, @DbPrincipal = N'public';
 SELECT @result AS result;
 GO
@@ -352,7 +352,7 @@ GO
 
 -- only if still raw: lock
 DECLARE @result int;
-EXEC @result = sys.sp_getapplock @Resource = N'xestack/flags', @LockMode = N'Exclusive', @LockOwner = N'Session',
+EXEC @result = master.sys.sp_getapplock @Resource = N'xestack/flags', @LockMode = N'Exclusive', @LockOwner = N'Session',
      @LockTimeout = 0, @DbPrincipal = N'public';
 SELECT @result AS result;
 GO
@@ -386,7 +386,7 @@ DBCC TRACEOFF (3656, -1) WITH NO_INFOMSGS;
 GO
 
 -- only if still raw: lock given back
-EXEC sys.sp_releaseapplock @Resource = N'xestack/flags', @LockOwner = N'Session', @DbPrincipal = N'public';
+EXEC master.sys.sp_releaseapplock @Resource = N'xestack/flags', @LockOwner = N'Session', @DbPrincipal = N'public';
 GO
 
 -- restore: stop

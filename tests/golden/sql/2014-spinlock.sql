@@ -121,7 +121,7 @@ GO
 
 -- lock: one capture of a scenario at a time
 DECLARE @result int;
-EXEC @result = sys.sp_getapplock @Resource = N'xestack/spinlock', @LockMode = N'Exclusive', @LockOwner = N'Session',
+EXEC @result = master.sys.sp_getapplock @Resource = N'xestack/spinlock', @LockMode = N'Exclusive', @LockOwner = N'Session',
      @LockTimeout = 0, @DbPrincipal = N'public';
 SELECT @result AS result;
 GO

@@ -196,7 +196,7 @@ impl Host for TestHost {
 
 /// Everything a request answers.
 pub(crate) fn run_request(session: &mut SqlSession, request: Request) -> Vec<Step> {
-    session.start(request);
+    session.start(1, request);
     let mut steps = Vec::new();
     while let Some(step) = session.step() {
         steps.push(step);
@@ -226,6 +226,7 @@ pub(crate) fn describe(steps: &[Step]) -> String {
             // A wait of zero is a pause in which the wire looks for an attention.
             Step::Output(Output::Done) | Step::Wait(Duration::ZERO) => {}
             Step::Wait(delay) => lines.push(format!("wait {delay:?}")),
+            Step::Close | Step::CloseInRow | Step::Drip(_) => lines.push(format!("{step:?}")),
         }
     }
     lines.join("\n")

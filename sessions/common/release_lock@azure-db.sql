@@ -1,0 +1,1 @@
+EXEC sys.sp_releaseapplock @Resource = {resource}, @LockOwner = N'Session', @DbPrincipal = N'public'
