@@ -2,29 +2,17 @@
 
 use crate::agent::clock::Clock;
 use crate::agent::server::Server;
-use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{CounterStatement, Statements, poll};
+use crate::statements::{CounterStatement, NO_LOCK_TIMEOUT, Statements, batch, polled};
 
 /// `Invalid column name` and `Invalid object name`: this build lacks what the statement names.
 const LACKING: [u32; 2] = [207, 208];
 
-/// The counters of scenarios, each once.
-pub(super) fn names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
-}
-
 /// What reading tables gave.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The tables, each under the name of the view that was read.
+    /// The tables by their names in the catalogue.
     pub snapshot: Snapshot,
     /// What tables came without on this build.
     pub lacking: Vec<Problem>,
@@ -41,14 +29,18 @@ pub(super) async fn read(
     names: &[String],
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
-    let Reading { snapshot, lacking, unreadable } = read_each(server, statements, clock, names).await?;
-    let refused = unreadable.iter().map(|(view, error)| self::unreadable(view, error));
-    for problem in lacking.into_iter().chain(refused) {
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    }
-    Ok(snapshot)
+    Ok(noted(read_each(server, statements, clock, names).await?, problems))
+}
+
+/// A sample: as [`read`], in a batch that waits for no lock.
+pub(super) async fn poll(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+    problems: &mut Vec<Problem>,
+) -> Result<Snapshot, SqlServerError> {
+    Ok(noted(read_ways(server, statements, clock, names, true).await?, problems))
 }
 
 /// Reads tables by their names in the catalogue. A build may lack what its version is said to have: then older texts are
@@ -59,19 +51,38 @@ pub(super) async fn read_each(
     clock: &dyn Clock,
     names: &[String],
 ) -> Result<Reading, SqlServerError> {
-    let mut reading =
-        Reading { snapshot: Snapshot { taken_at: clock.utc(), ..Snapshot::default() }, ..Reading::default() };
-    let way_now = |name: &String| statements.counter(name).ok()?.into_iter().nth(server.way(name));
-    let ways: Vec<CounterStatement> = names.iter().filter_map(way_now).collect();
-    let batch: Vec<String> = ways.iter().map(|way| way.sql.clone()).collect();
-    if batch.is_empty() {
+    read_ways(server, statements, clock, names, false).await
+}
+
+async fn read_ways(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+    is_poll: bool,
+) -> Result<Reading, SqlServerError> {
+    let snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
+    let mut reading = Reading { snapshot, ..Reading::default() };
+    let way_now = |name: &String| {
+        let way = statements.counter(name).ok()?.into_iter().nth(server.way(name))?;
+        Some((name.clone(), way.sql))
+    };
+    let (names, texts): (Vec<String>, Vec<String>) = names.iter().filter_map(way_now).unzip();
+    if names.is_empty() {
         return Ok(reading);
     }
-    match server.run(&poll(&batch)).await {
-        Ok(tables) => reading.snapshot.tables = ways.into_iter().map(|way| way.view).zip(tables).collect(),
+    match server.run(&if is_poll { polled(&texts) } else { batch(&texts) }).await {
+        Ok(tables) => reading.snapshot.tables = names.into_iter().zip(tables).collect(),
         Err(error) if error.is_connection_lost() => return Err(error),
         Err(_) => {
-            for name in names {
+            if is_poll {
+                // The batch may have ended before its last statement.
+                match server.run(NO_LOCK_TIMEOUT).await {
+                    Err(error) if error.is_connection_lost() => return Err(error),
+                    _ => {}
+                }
+            }
+            for name in &names {
                 read_alone(server, statements, name, &mut reading).await?;
             }
         }
@@ -90,10 +101,10 @@ async fn read_alone(
     let first_view = ways.first().map(|way| way.view.clone()).unwrap_or_default();
     let mut refusal = None;
     for (n, way) in ways.into_iter().enumerate().skip(server.way(name)) {
-        match server.table(&poll(std::slice::from_ref(&way.sql))).await {
+        match server.table(&way.sql).await {
             Ok(table) => {
                 reading.lacking.extend(lacking(&first_view, &way, &table));
-                reading.snapshot.tables.insert(way.view, table);
+                reading.snapshot.tables.insert(name.to_owned(), table);
                 server.keep_way(name, n);
                 return Ok(());
             }
@@ -110,6 +121,17 @@ async fn read_alone(
     }
     reading.unreadable.extend(refusal.map(|error| (first_view, error)));
     Ok(())
+}
+
+/// What was read; what is missing is a problem once.
+fn noted(reading: Reading, problems: &mut Vec<Problem>) -> Snapshot {
+    let refused = reading.unreadable.iter().map(|(view, error)| unreadable(view, error));
+    for problem in reading.lacking.into_iter().chain(refused) {
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
+    reading.snapshot
 }
 
 /// What a table came without. What a verdict cannot do without, the analysis says.

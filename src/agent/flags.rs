@@ -5,7 +5,7 @@ use crate::agent::journal::{State, Step};
 use crate::agent::outcome::{CaptureError, RawTarget};
 use crate::agent::progress::Progress;
 use crate::agent::window::{Gathered, Window};
-use crate::agent::{counters, lock, preflight, take_lock};
+use crate::agent::{counters, lock, locks, preflight};
 use crate::model::{Problem, SessionEvidence, Severity, Target};
 use crate::parse::target;
 use crate::statements::{Scope, Statements};
@@ -13,8 +13,6 @@ use std::time::Duration;
 
 /// A read with flags on loads symbols inside the server; it is given this long, once.
 const SYMBOLISED_READ_LIMIT: Duration = Duration::from_mins(1);
-/// The lock around global flags.
-const FLAGS_LOCK: &str = "xestack/flags";
 
 /// Reads the target again with trace flags on, where they are opted in and the frames are unresolved without.
 pub(super) async fn symbolise(window: &mut Window) -> Result<(), CaptureError> {
@@ -48,7 +46,7 @@ pub(super) async fn symbolise(window: &mut Window) -> Result<(), CaptureError> {
 
 /// The flags of the plan that are not on already.
 fn flags_to_turn_on(window: &Window) -> Vec<u32> {
-    let is_on = |flag: u32| window.plan.flags.iter().any(|state| state.flag == flag && state.global == Some(true));
+    let is_on = |flag: u32| window.plan.flags.iter().any(|state| state.flag == flag && state.is_on_before());
     window.plan.flags_to_use.iter().copied().filter(|flag| !is_on(*flag)).collect()
 }
 
@@ -79,7 +77,7 @@ async fn read_with_session_flags(window: &mut Window, flags: &[u32]) -> Result<(
 async fn read_with_global_flags(window: &mut Window) -> Result<(), CaptureError> {
     turn_on_globally(window).await?;
     if window.gathered.flag_scope != Some("global") {
-        return Ok(());
+        return turn_off_globally(window).await;
     }
     let resolved = read_again(window).await;
     turn_off_globally(window).await?;
@@ -101,13 +99,14 @@ pub(super) async fn turn_on_globally(window: &mut Window) -> Result<(), CaptureE
         return Ok(());
     }
     let statements = Statements::new(&window.surroundings.sessions, window.plan.version);
-    if let Err(error) = take_lock(&mut window.server, &statements, FLAGS_LOCK).await {
-        let CaptureError::Refused { .. } = error else { return Err(error) };
+    let surroundings = window.surroundings.clone();
+    if !locks::take_flags(&mut window.server, &statements, &surroundings, true).await? {
         let message = "another run is using the trace flags; they were not turned on";
         window.gathered.problems.push(Problem::new("trace_flags_busy", Severity::Partial, message));
         return Ok(());
     }
-    // What another run did between our first look and the lock counts as before.
+    window.gathered.flags_locked = true;
+    // One that another run has turned on is used as it is, and is that run's to turn off.
     let now = preflight::read_flags(&mut window.server, &statements, &flags).await?;
     let still_off: Vec<u32> = now.iter().filter(|state| state.global == Some(false)).map(|state| state.flag).collect();
     let on = statements.trace_on(&still_off, Scope::Global)?;
@@ -128,13 +127,15 @@ pub(super) async fn turn_on_globally(window: &mut Window) -> Result<(), CaptureE
 /// Global TRACEOFF of what this run turned on, and the lock given back.
 pub(super) async fn turn_off_globally(window: &mut Window) -> Result<(), CaptureError> {
     let flags = lock(&window.journal).owed().flags;
-    if flags.is_empty() {
-        return Ok(());
+    if !flags.is_empty() {
+        let off = window.statements().trace_off(&flags, Scope::Global)?;
+        window.change(Step::TraceOff { flags }, &off).await?;
     }
-    let off = window.statements().trace_off(&flags, Scope::Global)?;
-    window.change(Step::TraceOff { flags }, &off).await?;
-    let release = window.statements().release_lock(FLAGS_LOCK)?;
-    window.server.run(&release).await?;
+    if window.gathered.flags_locked {
+        let release = window.statements().release_lock(locks::FLAGS)?;
+        window.server.run(&release).await?;
+        window.gathered.flags_locked = false;
+    }
     Ok(())
 }
 

@@ -2,11 +2,11 @@
 //! is still owed follows from the entries alone.
 
 use crate::agent::clock::Clock;
-use crate::agent::run::RunId;
+use crate::agent::run::{Owner, RunId};
 use crate::model::UtcMicros;
 use crate::store::private_file;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,15 @@ pub enum Step {
     Begin {
         /// Where.
         server: String,
+        /// `@@SERVERNAME`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_name: Option<String>,
+        /// `sqlserver_start_time_ms_ticks`: another number after a restart, with which global trace flags go.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_started: Option<i64>,
+        /// The process at work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Owner>,
         /// Trace flags that were on globally.
         flags_on_before: Vec<u32>,
     },
@@ -132,6 +141,37 @@ pub fn owed(entries: &[Entry]) -> Owed {
     owed
 }
 
+/// Every session that a run created or may have created.
+pub fn created(entries: &[Entry]) -> BTreeSet<String> {
+    let of_entry = |entry: &Entry| match (&entry.step, &entry.state) {
+        (Step::CreateSession { session }, State::Intended | State::Done) => Some(session.clone()),
+        _ => None,
+    };
+    let mut created: BTreeSet<String> = entries.iter().filter_map(of_entry).collect();
+    // Refused, and never made at another time.
+    for entry in entries {
+        if let (Step::CreateSession { session }, State::Refused { .. }) = (&entry.step, &entry.state)
+            && !entries.iter().any(|other| other.step == entry.step && other.state == State::Done)
+        {
+            created.remove(session);
+        }
+    }
+    created
+}
+
+/// Whether a run turned a flag on globally, or may have.
+pub fn turned_on(entries: &[Entry], flag: u32) -> bool {
+    entries.iter().any(|entry| {
+        !matches!(entry.state, State::Refused { .. })
+            && matches!(&entry.step, Step::TraceOn { flags } if flags.contains(&flag))
+    })
+}
+
+/// Whether a run is over, and the server as before.
+pub fn has_ended(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| entry.step == Step::End)
+}
+
 /// A run's journal, in memory and on disk.
 pub struct Journal {
     path: PathBuf,
@@ -145,6 +185,20 @@ impl Journal {
         private_file::ensure_private_dir(state_dir)?;
         private_file::ensure_private_dir(&folder)?;
         Ok(Self { path: folder.join(format!("{run_id}.jsonl")), entries: Vec::new() })
+    }
+
+    /// A journal of an earlier run, to go on with. A line that was torn in the writing is read around: nothing was done
+    /// after it, for a change is only made once its intent is on the disk.
+    pub fn open(path: PathBuf) -> io::Result<Self> {
+        let bytes = std::fs::read(&path)?;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        Ok(Self { path, entries })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Writes an entry and syncs it before it returns.

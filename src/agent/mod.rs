@@ -1,12 +1,19 @@
 //! Owns a capture as a whole: what is settled before it, the window, the record of every change, and putting things back
 //! on every way out.
 
+pub mod cleanup;
 pub mod clock;
+mod close;
 mod counters;
 pub mod doctor;
 mod flags;
+mod guards;
+mod home;
 pub mod journal;
+mod listing;
+mod locks;
 mod meaning;
+mod open;
 mod outcome;
 mod preflight;
 pub mod progress;
@@ -16,9 +23,15 @@ pub mod run;
 mod server;
 mod session;
 mod survey;
+mod undo;
 mod window;
 
-pub use outcome::{CaptureError, CaptureOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions};
+pub use cleanup::{CleanupOptions, CleanupOutcome, cleanup};
+pub use outcome::{
+    CaptureError, CaptureOptions, GuardOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions,
+};
+pub use server::RECONNECT_LIMIT;
+pub use undo::{Answer, HandedOver, Sent};
 
 use crate::agent::clock::Clock;
 use crate::agent::journal::{Journal, Step};
@@ -32,6 +45,7 @@ use crate::model::{Evidence, Problem};
 use crate::sqlserver::ConnectOptions;
 use crate::statements::Statements;
 use crate::store::bundle::MapKey;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -77,9 +91,10 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
         connected = Server::connect(&surroundings.connect, Arc::clone(clock)) => connected?,
         () = interrupt.signalled() => return Err(CaptureError::Interrupted),
     };
-    // Nothing has been changed yet: an interrupt may drop the connection in the middle of a statement.
+    server.heed(interrupt);
+    // Nothing of this run has been changed yet: an interrupt may drop the connection in the middle of a statement.
     let plan = tokio::select! {
-        plan = Box::pin(preflight::plan(&mut server, sessions, &scenarios, options, &**clock, interrupt)) => plan?,
+        plan = Box::pin(sweep_and_plan(&mut server, surroundings, &scenarios, options)) => plan?,
         () = interrupt.signalled() => return Err(CaptureError::Interrupted),
     };
     observer(&Progress::Connected {
@@ -91,60 +106,82 @@ pub async fn capture(surroundings: &Surroundings, options: &CaptureOptions) -> R
     }
     let statements = Statements::new(sessions, plan.version);
     for scenario in &scenarios {
-        take_lock(&mut server, &statements, &scenario_lock(scenario)).await?;
+        locks::take_scenario(&mut server, &statements, scenario, surroundings).await?;
     }
+    let server_unix = listing::server_clock(&mut server, &statements).await?;
     if interrupt.is_signalled() {
         return Err(CaptureError::Interrupted);
     }
-    let marker = marker(&run_id, &plan, options, surroundings);
+    let marker = marker(&run_id, &plan, options, surroundings, server_unix);
     let journal: SharedJournal = Arc::new(Mutex::new(journal));
     let begin = Step::Begin {
         server: surroundings.connect.address.to_string(),
-        flags_on_before: plan.flags.iter().filter(|flag| flag.global == Some(true)).map(|flag| flag.flag).collect(),
+        server_name: Some(plan.server.name.clone()),
+        server_started: plan.server.started_ms_ticks,
+        owner: Some(surroundings.here.clone()),
+        flags_on_before: plan.flags.iter().filter(|flag| flag.is_on_before()).map(|flag| flag.flag).collect(),
     };
     lock(&journal).write(&**clock, begin, journal::State::Done).map_err(state_dir_failed)?;
+    // A caller that drops this future wants the end; the run still puts everything back.
+    let dropped = interrupt.child();
+    let of_run = Surroundings { interrupt: dropped.clone(), ..surroundings.clone() };
+    let _end_when_dropped = SignalOnDrop(dropped);
+    server.heed(&of_run.interrupt);
+    let plan = Arc::new(plan);
+    let task = restore::Task {
+        plan: Arc::clone(&plan),
+        marker: marker.clone(),
+        journal: Arc::clone(&journal),
+        surroundings: of_run.clone(),
+        flag_scope: None,
+    };
     let window = Window {
         server,
-        surroundings: surroundings.clone(),
+        surroundings: of_run,
         options: options.clone(),
-        plan: plan.clone(),
+        plan: (*plan).clone(),
         marker,
-        journal: Arc::clone(&journal),
+        journal,
         gathered: Gathered::default(),
     };
-    // A task of its own, so that a panic in it ends the task and not the restoring.
-    let (server, mut gathered, result) = match tokio::spawn(window.run()).await {
-        Ok(finished) => finished,
-        Err(panic) => {
-            let server = Server::unconnected(&surroundings.connect, Arc::clone(clock), Vec::new());
-            (server, Gathered::default(), Err(CaptureError::Internal(panic.to_string())))
-        }
-    };
-    observer(&Progress::Restoring);
-    let flag_scope = gathered.flag_scope;
-    let task = restore::Task { statements: &statements, plan: &plan, journal: &journal, surroundings, flag_scope };
-    let restored = Box::pin(restore::restore(server, &task, &mut gathered.problems)).await;
+    let (mut gathered, result, mut restored) = tokio::spawn(restore::run_and_restore(window, task))
+        .await
+        .map_err(|panic| CaptureError::Internal(panic.to_string()))?;
+    gathered.problems.append(&mut restored.problems);
     if restored.left_behind.is_empty() {
         observer(&Progress::Restored);
     }
+    let plan = Arc::unwrap_or_clone(plan);
     finish(&run_id, plan, gathered, result, restored, surroundings, options)
 }
 
-/// The lock that keeps captures of a scenario apart on one instance.
-pub(crate) fn scenario_lock(scenario: &Scenario) -> String {
-    format!("xestack/{}", scenario.name)
+/// Undoes what dead runs left, then plans this one.
+async fn sweep_and_plan(
+    server: &mut Server,
+    surroundings: &Surroundings,
+    scenarios: &[Scenario],
+    options: &CaptureOptions,
+) -> Result<Plan, CaptureError> {
+    let Surroundings { sessions, clock, interrupt, .. } = surroundings;
+    let identity = preflight::identify(server, sessions).await?;
+    let mut problems = Vec::new();
+    if let Some(version) = identity.version {
+        problems = cleanup::sweep(server, surroundings, &identity, version, &options.state_dir).await;
+        server.heed(interrupt);
+        server.reconnect().await?;
+    }
+    let mut plan = preflight::plan(server, identity, sessions, scenarios, options, &**clock, interrupt).await?;
+    plan.problems.splice(0..0, problems);
+    Ok(plan)
 }
 
-async fn take_lock(server: &mut Server, statements: &Statements<'_>, resource: &str) -> Result<(), CaptureError> {
-    let granted = server.table(&statements.take_lock(resource)?).await?.integer(0, "result");
-    if granted.is_some_and(|result| result >= 0) {
-        return Ok(());
+/// Says that the end is wanted when it is dropped.
+struct SignalOnDrop(Interrupt);
+
+impl Drop for SignalOnDrop {
+    fn drop(&mut self) {
+        self.0.signal();
     }
-    Err(CaptureError::refused(
-        Refusal::Busy,
-        format!("another run holds the lock {resource} on this server"),
-        Some("wait for it to end".to_owned()),
-    ))
 }
 
 /// What a person should know of the plan before anything is changed: rates and bounds, and what the changes set off.
@@ -173,9 +210,15 @@ fn announcements(plan: &Plan) -> Vec<String> {
     plan.scenarios.iter().map(of_scenario).chain(plan.side_effects.in_words()).collect()
 }
 
-/// The run's marker. Its deadline covers the survey, the window and the time to put things back.
-fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, surroundings: &Surroundings) -> Marker {
-    let was_on = |flag: u32| plan.flags.iter().any(|state| state.flag == flag && state.global == Some(true));
+/// The run's marker. Its deadline, on the server's clock, which all machines can ask, covers the survey, the window and the time to put things back.
+fn marker(
+    run_id: &RunId,
+    plan: &Plan,
+    options: &CaptureOptions,
+    surroundings: &Surroundings,
+    server_unix: i64,
+) -> Marker {
+    let was_on = |flag: u32| plan.flags.iter().any(|state| state.flag == flag && state.is_on_before());
     let seconds_of = |scenario: &Scenario| {
         let latency = scenario.session.dispatch_latency_seconds;
         latency + scenario.survey.as_ref().map_or(0, |survey| survey.seconds + 2 * latency)
@@ -186,7 +229,7 @@ fn marker(run_id: &RunId, plan: &Plan, options: &CaptureOptions, surroundings: &
         scenario: String::new(),
         run_id: run_id.clone(),
         owner: surroundings.here.clone(),
-        deadline_unix: surroundings.clock.utc().unix_seconds() + lasts.as_secs() as i64,
+        deadline_unix: server_unix.saturating_add_unsigned(lasts.as_secs()),
         flags: plan.flags_to_use.iter().copied().filter(|flag| !was_on(*flag)).collect(),
     }
 }
@@ -228,6 +271,7 @@ fn finish(
     for session in &mut gathered.sessions {
         session.filters.extend(limited_to.clone());
     }
+    let (other_runs, other_event_sessions) = others(&plan, &gathered, run_id);
     let evidence = Evidence {
         id: run_id.to_string(),
         scenario: Some(options.scenario.clone()),
@@ -240,7 +284,8 @@ fn finish(
         trace_flags: restored.trace_flags,
         modules: plan.modules,
         map_names: plan.map_names,
-        other_event_sessions: plan.other_event_sessions,
+        other_event_sessions,
+        other_runs,
         problems: plan.problems.into_iter().chain(gathered.problems).collect(),
     };
     Ok(Outcome {
@@ -251,4 +296,22 @@ fn finish(
         left_behind,
         interrupted: surroundings.interrupt.is_signalled(),
     })
+}
+
+/// Event sessions beside this run's, before the window or at any moment of it: those of other runs of this program, told
+/// by their markers, and those of others.
+fn others(plan: &Plan, gathered: &Gathered, run_id: &RunId) -> (Vec<String>, Vec<String>) {
+    let snapshots = gathered.before.iter().chain(&gathered.samples).chain(&gathered.after);
+    let tables = snapshots.filter_map(|snapshot| snapshot.tables.get("dm_xe_sessions"));
+    let seen = tables.flat_map(|table| (0..table.rows.len()).filter_map(|row| table.text(row, "name")));
+    let all: BTreeSet<&str> = plan.running_sessions.iter().map(String::as_str).chain(seen).collect();
+    let mut others = (Vec::new(), Vec::new());
+    for name in all {
+        match name.parse::<Marker>() {
+            Ok(marker) if marker.run_id == *run_id => {}
+            Ok(_) => others.0.push(name.to_owned()),
+            Err(_foreign) => others.1.push(name.to_owned()),
+        }
+    }
+    others
 }

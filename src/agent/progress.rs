@@ -49,6 +49,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// A wish of its own that this one implies.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { first: self.first.child_token(), second: self.second.child_token() }
+    }
+
     /// Says it once more.
     pub fn signal(&self) {
         if self.first.is_cancelled() {

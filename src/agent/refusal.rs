@@ -27,7 +27,9 @@ impl Window {
                 (Refusal::Unavailable, text, None)
             }
             Meaning::Trigger => {
-                let text = "a trigger on the server's DDL rolled the event session back".to_owned();
+                // What code beside the statement raises does not say whether the statement stands.
+                let did = if meaning::is_raised(number) { "objects to" } else { "rolled back" };
+                let text = format!("a trigger on the server's DDL {did} the event session");
                 (Refusal::Policy, text, Some(trigger_hint(&self.plan.side_effects)))
             }
             Meaning::Definition => {

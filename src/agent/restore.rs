@@ -1,23 +1,24 @@
-//! Owns putting a server back as it was: what the journal says is owed, in the order STOP, TRACEOFF, verify, DROP last, so
-//! that the session's name tells of the flags until they are off.
+//! Owns that a run puts a server back as it was on every way out: in a task of its own, once more over a new connection
+//! where that one panics, and accounted for from the journal where nothing helps.
 
-use crate::agent::journal::{Entry, State, Step};
 use crate::agent::outcome::LeftBehind;
-use crate::agent::preflight::{FlagState, Plan};
-use crate::agent::server::Server;
-use crate::agent::{SharedJournal, Surroundings, counters, flags, lock, preflight};
+use crate::agent::preflight::{self, FlagState, Plan};
+use crate::agent::progress::Progress;
+use crate::agent::run::Marker;
+use crate::agent::server::{Server, StatementRecords};
+use crate::agent::undo::{self, Undone, Work};
+use crate::agent::window::{Gathered, Window};
+use crate::agent::{CaptureError, SharedJournal, Surroundings, flags, journal, lock};
 use crate::model::{Problem, Severity, TraceFlagUse};
-use crate::sqlserver::SqlServerError;
-use crate::statements::{Scope, Statements};
+use crate::statements::Statements;
 use crate::store::bundle::StatementRecord;
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// `The event session has already been stopped.`
-const ALREADY_STOPPED: u32 = 25704;
-/// `Cannot drop the event session …, because it does not exist or you do not have permission.`
-const DOES_NOT_EXIST: u32 = 15151;
+/// How often restoring is begun.
+const ATTEMPTS: u32 = 2;
 
 /// How it went.
+#[derive(Default)]
 pub(super) struct Restored {
     /// What could not be put back.
     pub left_behind: Vec<LeftBehind>,
@@ -25,179 +26,131 @@ pub(super) struct Restored {
     pub trace_flags: Vec<TraceFlagUse>,
     /// Every statement of the run.
     pub statements: Vec<StatementRecord>,
+    /// What went wrong.
+    pub problems: Vec<Problem>,
 }
 
 /// What restoring works from.
-pub(super) struct Task<'a> {
-    pub statements: &'a Statements<'a>,
-    pub plan: &'a Plan,
-    pub journal: &'a SharedJournal,
-    pub surroundings: &'a Surroundings,
+#[derive(Clone)]
+pub(super) struct Task {
+    pub plan: Arc<Plan>,
+    pub marker: Marker,
+    pub journal: SharedJournal,
+    pub surroundings: Surroundings,
     /// Scope in which the window used trace flags.
     pub flag_scope: Option<&'static str>,
 }
 
-/// Puts everything back, over a new connection where the old one is gone.
-pub(super) async fn restore(mut server: Server, task: &Task<'_>, problems: &mut Vec<Problem>) -> Restored {
-    let Task { statements, plan, journal, surroundings, flag_scope } = *task;
-    let mut work = Work { server: &mut server, statements, journal, surroundings };
-    if let Err(error) = work.server.reconnect().await {
-        let message = format!("the server could not be reached to put things back: {}", counters::chain(&error));
-        problems.push(Problem::new("restore_unreachable", Severity::Partial, message));
-    }
-    work.stop().await;
-    work.flags_off().await;
-    let flags_after = work.read_flags(plan).await;
-    let mut left_behind = work.flags_left(plan, &flags_after);
-    // While a flag of ours is on, the session's name must go on telling so.
-    if left_behind.is_empty() {
-        work.drop_sessions().await;
-    }
-    left_behind.extend(work.sessions_left().await);
-    if left_behind.is_empty()
-        && let Err(error) = lock(journal).write(&*surroundings.clock, Step::End, State::Done)
-    {
-        problems.push(Problem::new("journal_not_closed", Severity::Info, error.to_string()));
-    }
-    let trace_flags = flag_uses(plan, journal, &flags_after, flag_scope);
-    Restored { left_behind, trace_flags, statements: server.close().await }
-}
-
-struct Work<'a> {
-    server: &'a mut Server,
-    statements: &'a Statements<'a>,
-    journal: &'a SharedJournal,
-    surroundings: &'a Surroundings,
-}
-
-impl Work<'_> {
-    fn owed(&self) -> crate::agent::journal::Owed {
-        lock(self.journal).owed()
-    }
-
-    /// One step of putting back. A connection lost in it is made again once, and the step repeated: each is idempotent by
-    /// the numbers that mean "already so".
-    async fn undo(&mut self, step: Step, sql: &str, already_so: &[u32]) {
-        for _attempt in 0..2 {
-            // A full disk must not keep us from putting back.
-            let _ignored = lock(self.journal).write(&*self.surroundings.clock, step.clone(), State::Intended);
-            match self.server.run(sql).await {
-                Err(error) if error.is_connection_lost() => {
-                    if self.server.reconnect().await.is_err() {
-                        return;
-                    }
-                }
-                result => {
-                    let state = match result.as_ref().err().and_then(SqlServerError::number) {
-                        Some(number) if !already_so.contains(&number) => State::Refused { number },
-                        _ => State::Done,
-                    };
-                    let _ignored = lock(self.journal).write(&*self.surroundings.clock, step, state);
-                    return;
-                }
-            }
-        }
-    }
-
-    async fn stop(&mut self) {
-        for (session, _) in self.owed().sessions.into_iter().filter(|(_, running)| *running) {
-            if let Ok(sql) = self.statements.session("stop_session", &session) {
-                self.undo(Step::StopSession { session }, &sql, &[ALREADY_STOPPED, DOES_NOT_EXIST]).await;
-            }
-        }
-    }
-
-    async fn flags_off(&mut self) {
-        let flags = self.owed().flags;
-        if !flags.is_empty()
-            && let Ok(sql) = self.statements.trace_off(&flags, Scope::Global)
-        {
-            self.undo(Step::TraceOff { flags }, &sql, &[]).await;
-        }
-    }
-
-    /// Last, whatever STOP said (field report L-01): the definition is what tells of everything else.
-    async fn drop_sessions(&mut self) {
-        for session in self.owed().sessions.into_keys() {
-            if let Ok(sql) = self.statements.session("drop_session", &session) {
-                self.undo(Step::DropSession { session }, &sql, &[DOES_NOT_EXIST]).await;
-            }
-        }
-    }
-
-    /// Looks whether the sessions are really gone; 15151 can also mean that one cannot be seen.
-    async fn sessions_left(&mut self) -> Vec<LeftBehind> {
-        let seen = match self.statements.common("list_sessions", &[]) {
-            Ok(sql) => self.server.table(&sql).await.ok(),
-            Err(_) => None,
-        };
-        let owed = self.owed().sessions;
-        let is_left = |session: &String| match &seen {
-            Some(table) => (0..table.rows.len()).any(|row| table.text(row, "name") == Some(session.as_str())),
-            None => owed.contains_key(session),
-        };
-        let left = created(self.journal).into_iter().filter(is_left).map(|session| LeftBehind {
-            statement: self.statements.session("drop_session", &session).unwrap_or_default(),
-            what: format!("event session {session}"),
-        });
-        left.collect()
-    }
-
-    async fn read_flags(&mut self, plan: &Plan) -> Vec<FlagState> {
-        let flags: Vec<u32> = plan.flags.iter().map(|state| state.flag).collect();
-        if flags.is_empty() {
-            return Vec::new();
-        }
-        let unknown = |_| flags.iter().map(|&flag| FlagState { flag, global: None }).collect();
-        preflight::read_flags(self.server, self.statements, &flags).await.unwrap_or_else(unknown)
-    }
-
-    /// A flag of ours that is on, or may be.
-    fn flags_left(&self, plan: &Plan, after: &[FlagState]) -> Vec<LeftBehind> {
-        let owed = self.owed().flags;
-        let was_on = |flag: u32| plan.flags.iter().any(|before| before.flag == flag && before.global == Some(true));
-        let is_left = |state: &&FlagState| match state.global {
-            Some(on) => on && turned_on_by_us(self.journal, state.flag) && !was_on(state.flag),
-            None => owed.contains(&state.flag),
-        };
-        let left = after.iter().filter(is_left).map(|state| LeftBehind {
-            what: format!("trace flag {} on globally", state.flag),
-            statement: self.statements.trace_off(&[state.flag], Scope::Global).unwrap_or_default(),
-        });
-        left.collect()
-    }
-}
-
-/// Every session that this run created or may have created.
-fn created(journal: &SharedJournal) -> BTreeSet<String> {
-    let journal = lock(journal);
-    let of_entry = |entry: &Entry| match &entry.step {
-        Step::CreateSession { session } => Some(session.clone()),
-        _ => None,
+/// Runs a window and puts everything back, whatever happens in it.
+pub(super) async fn run_and_restore(window: Window, mut task: Task) -> (Gathered, Result<(), CaptureError>, Restored) {
+    let records = window.server.records();
+    // A task of its own, so that a panic in it ends the task and not the restoring.
+    let (server, gathered, result) = match tokio::spawn(window.run()).await {
+        Ok((server, gathered, result)) => (Some(server), gathered, result),
+        Err(panic) => (None, Gathered::default(), Err(CaptureError::Internal(panic.to_string()))),
     };
-    journal.entries().iter().filter_map(of_entry).collect()
+    task.flag_scope = gathered.flag_scope;
+    let restored = restore(server, records, task).await;
+    (gathered, result, restored)
 }
 
-fn turned_on_by_us(journal: &SharedJournal, flag: u32) -> bool {
-    lock(journal).entries().iter().any(|entry| {
-        !matches!(entry.state, State::Refused { .. })
-            && matches!(&entry.step, Step::TraceOn { flags } if flags.contains(&flag))
-    })
+async fn restore(mut server: Option<Server>, records: StatementRecords, task: Task) -> Restored {
+    let mut panics = Vec::new();
+    for attempt in 0..ATTEMPTS {
+        let Surroundings { connect, clock, .. } = &task.surroundings;
+        let connected =
+            server.take().unwrap_or_else(|| Server::unconnected(connect, Arc::clone(clock), Arc::clone(&records)));
+        match tokio::spawn(put_back(connected, task.clone(), attempt == 0)).await {
+            Ok(mut restored) => {
+                restored.problems.splice(0..0, panics);
+                return restored;
+            }
+            Err(panic) => {
+                let message = format!("restoring broke off and was begun anew: {panic}");
+                panics.push(Problem::new("restore_broke_off", Severity::Info, message));
+            }
+        }
+    }
+    let statements = Statements::new(&task.surroundings.sessions, task.plan.version);
+    let owed = lock(&task.journal).owed();
+    let left_behind = undo::never_looked_at(&statements, &task.plan.server, owed.sessions.into_keys(), &owed.flags);
+    Restored { left_behind, problems: panics, ..Restored::default() }
+}
+
+/// Puts everything back, over a new connection where the old one is gone.
+async fn put_back(mut server: Server, task: Task, is_first: bool) -> Restored {
+    let Task { plan, marker, journal, surroundings, flag_scope } = &task;
+    let statements = Statements::new(&surroundings.sessions, plan.version);
+    if is_first {
+        (surroundings.observer)(&Progress::Restoring);
+    }
+    let works = [work(marker, journal)];
+    let undone = Box::pin(undo::undo(&mut server, &statements, surroundings, &plan.server, &works)).await;
+    let after = flags_after(&mut server, &statements, plan, &undone).await;
+    let [work] = &works;
+    let trace_flags = flag_uses(plan, work, journal, &after, *flag_scope);
+    let problems = problems(&undone);
+    let left_behind = undone.left_behind.into_iter().map(|(_run, left)| left).collect();
+    Restored { left_behind, trace_flags, problems, statements: server.close().await }
+}
+
+/// What the journal says is owed, and the flags that the marker names.
+fn work(marker: &Marker, journal: &SharedJournal) -> Work {
+    let (owed, created) = {
+        let journal = lock(journal);
+        (journal.owed(), journal::created(journal.entries()))
+    };
+    // Without a session there was no marker for others to leave a flag to.
+    let flags = if created.is_empty() { Vec::new() } else { marker.flags.clone() };
+    Work {
+        run_id: marker.run_id.clone(),
+        sessions: owed.sessions,
+        created,
+        flags,
+        owed_flags: owed.flags,
+        journal: Some(Arc::clone(journal)),
+    }
+}
+
+fn problems(undone: &Undone) -> Vec<Problem> {
+    let unreachable = undone.unreachable.iter().map(|why| {
+        let message = undo::unreachable_message(why);
+        Problem::new("restore_unreachable", Severity::Partial, message)
+            .with_hint("xestack cleanup puts back what remains, once the server answers")
+    });
+    let handed_over = undone.handed_over.iter().map(|left| {
+        let message = format!(
+            "trace flag {} is on and left to run {}, which may use it and turns it off in its end",
+            left.flag, left.to
+        );
+        Problem::new("trace_flag_handed_over", Severity::Info, message)
+    });
+    unreachable.chain(handed_over).collect()
+}
+
+/// The flags of the plan in the end; unknown where the right server did not tell.
+async fn flags_after(server: &mut Server, statements: &Statements<'_>, plan: &Plan, undone: &Undone) -> Vec<FlagState> {
+    let flags: Vec<u32> = plan.flags.iter().map(|state| state.flag).collect();
+    let unknown = || flags.iter().map(|&flag| FlagState::new(flag, None)).collect();
+    if flags.is_empty() || undone.unreachable.is_some() || !server.is_home() {
+        return unknown();
+    }
+    preflight::read_flags(server, statements, &flags).await.unwrap_or_else(|_| unknown())
 }
 
 fn flag_uses(
     plan: &Plan,
+    work: &Work,
     journal: &SharedJournal,
     after: &[FlagState],
     scope: Option<&'static str>,
 ) -> Vec<TraceFlagUse> {
     let of_flag = |(before, after): (&FlagState, &FlagState)| {
-        let global = turned_on_by_us(journal, before.flag);
-        let in_session =
-            scope == Some("session") && before.global != Some(true) && plan.flags_to_use.contains(&before.flag);
+        let global = journal::turned_on(lock(journal).entries(), before.flag);
+        let in_session = scope == Some("session") && !before.is_on_before() && plan.flags_to_use.contains(&before.flag);
         TraceFlagUse {
             flag: before.flag,
-            global_before: before.global,
+            global_before: before.global.map(|_| before.is_on_before()),
             enabled_by_us: global || in_session,
             scope: if global {
                 "global"
@@ -208,7 +161,9 @@ fn flag_uses(
             }
             .to_owned(),
             on_ms: flags::global_on_ms(lock(journal).entries(), before.flag),
-            restored: before.global.is_some() && before.global == after.global,
+            restored: before.global.is_some()
+                && after.global.is_some()
+                && (after.global == Some(before.is_on_before()) || !work.flags.contains(&before.flag)),
         }
     };
     plan.flags.iter().zip(after).map(of_flag).collect()

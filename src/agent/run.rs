@@ -2,12 +2,13 @@
 //! machine can tell a dead run from a live one.
 
 use crate::model::UtcMicros;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
 /// `YYYYMMDDTHHMMSSZ-` and 8 hex digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);
 
 /// Text that is no run id.
@@ -20,6 +21,22 @@ impl RunId {
     pub fn new(now: UtcMicros, random: u32) -> Self {
         let (year, month, day, hour, minute, second) = now.civil();
         Self(format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{random:08x}"))
+    }
+
+    /// When the run started, by its own machine's clock; `None` where the digits name no such time.
+    pub fn started(&self) -> Option<UtcMicros> {
+        let part = |from: usize, to: usize| self.0.get(from..to).unwrap_or_default();
+        let (date, time) = (part(0, 8), part(9, 15));
+        let of = |text: &str, from: usize, to: usize| text.get(from..to).unwrap_or_default().to_owned();
+        UtcMicros::parse(&format!(
+            "{}-{}-{}T{}:{}:{}Z",
+            of(date, 0, 4),
+            of(date, 4, 6),
+            of(date, 6, 8),
+            of(time, 0, 2),
+            of(time, 2, 4),
+            of(time, 4, 6)
+        ))
     }
 }
 
@@ -44,8 +61,14 @@ impl FromStr for RunId {
     }
 }
 
+impl Serialize for RunId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
 /// The process that owns a run, on its machine and since its boot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// 8 hex digits for the machine (and the process namespace on it).
     pub host: String,
@@ -97,7 +120,12 @@ fn start_ticks(pid: u32) -> Option<u64> {
         // proc(5): field 22, counted after the command in parentheses, which may itself hold blanks and parentheses.
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (_, after) = stat.rsplit_once(')')?;
-        return after.split_whitespace().nth(19)?.parse().ok();
+        let mut fields = after.split_whitespace();
+        // A process that has ended stays listed until its parent asks: state Z, or X.
+        if matches!(fields.next()?, "Z" | "X") {
+            return None;
+        }
+        return fields.nth(18)?.parse().ok();
     }
     let pid = sysinfo::Pid::from_u32(pid);
     let mut system = sysinfo::System::new().ok()?;
@@ -118,6 +146,32 @@ pub struct Marker {
     pub deadline_unix: i64,
     /// Trace flags that the run may turn on globally.
     pub flags: Vec<u32>,
+}
+
+/// How long after its deadline a run of another machine is given up, seconds.
+const GRACE_SECONDS: i64 = 60;
+
+/// What is known of a run's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Life {
+    /// Its process runs on this machine.
+    Runs,
+    /// It is another machine's, and its deadline has not passed for long enough: nobody here can tell.
+    MayLive,
+    /// Its process on this machine is gone.
+    ProcessGone,
+    /// This machine has been started anew since.
+    OtherBoot,
+    /// It is another machine's, and its deadline has passed.
+    DeadlinePassed,
+}
+
+impl Life {
+    /// Whether what the run left may be undone.
+    pub fn is_dead(self) -> bool {
+        matches!(self, Self::ProcessGone | Self::OtherBoot | Self::DeadlinePassed)
+    }
 }
 
 /// A name that is not, whole and with its checksum, a marker of ours: a foreign session, never to be touched.
@@ -156,6 +210,12 @@ impl Marker {
         let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split(':').collect();
         let [scenario, run_id, host, boot, process, deadline, flags, _checksum] = parts.as_slice() else { return None };
         let (pid, start_ticks) = process.split_once('.')?;
+        let is_digest = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_word =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        if scenario.is_empty() || !is_word(scenario) || !is_digest(host) || !is_digest(boot) {
+            return None;
+        }
         let flags = match *flags {
             "-" => Vec::new(),
             list => list.split('.').map(|flag| flag.parse().ok()).collect::<Option<Vec<u32>>>()?,
@@ -180,14 +240,25 @@ impl Marker {
         Self { scenario: scenario.to_owned(), ..self.clone() }
     }
 
-    /// Whether the run is dead, judged from `here` at `server_unix` seconds of the server's clock. Runs of other hosts are
-    /// dead only a minute after their deadline.
+    /// Whether the run is dead, judged from `here` at `server_unix` seconds of the server's clock.
     pub fn is_dead(&self, here: &Owner, server_unix: i64) -> bool {
-        const GRACE_SECONDS: i64 = 60;
+        self.life(here, server_unix, &Owner::is_running).is_dead()
+    }
+
+    /// How the run stands, judged from `here` at `server_unix` seconds of the server's clock. `is_running` is asked for
+    /// processes of this machine only.
+    pub fn life(&self, here: &Owner, server_unix: i64, is_running: &dyn Fn(&Owner) -> bool) -> Life {
         if self.owner.host != here.host {
-            return server_unix > self.deadline_unix.saturating_add(GRACE_SECONDS);
+            let is_past = server_unix > self.deadline_unix.saturating_add(GRACE_SECONDS);
+            return if is_past { Life::DeadlinePassed } else { Life::MayLive };
         }
-        self.owner.boot != here.boot || !self.owner.is_running()
+        if self.owner.boot != here.boot {
+            Life::OtherBoot
+        } else if is_running(&self.owner) {
+            Life::Runs
+        } else {
+            Life::ProcessGone
+        }
     }
 }
 
@@ -223,6 +294,29 @@ mod tests {
         );
         assert!(name.len() <= 128, "{}", name.len());
         assert_eq!(name.parse(), Ok(marker()));
+    }
+
+    #[test]
+    fn a_run_tells_when_it_started() {
+        let now = UtcMicros(1_796_067_092_000_000);
+        assert_eq!(RunId::new(now, 7).started(), Some(now));
+        let none: RunId = "20261330T193132Z-00000007".parse().unwrap();
+        assert_eq!(none.started(), None);
+    }
+
+    #[test]
+    fn a_name_is_foreign_even_with_a_right_checksum_where_a_part_is_none() {
+        let of = |change: &dyn Fn(&mut Marker)| {
+            let mut marker = marker();
+            change(&mut marker);
+            marker.to_string().parse::<Marker>()
+        };
+        assert!(of(&|_| ()).is_ok());
+        assert!(of(&|marker| marker.scenario = String::new()).is_err());
+        assert!(of(&|marker| marker.scenario = "a]b".into()).is_err());
+        assert!(of(&|marker| marker.scenario = "Spinlock".into()).is_err());
+        assert!(of(&|marker| marker.owner.host = "0a1b".into()).is_err());
+        assert!(of(&|marker| marker.owner.boot = "nonsense".into()).is_err());
     }
 
     #[test]

@@ -1,22 +1,41 @@
 //! Owns a run's connection: every statement goes through it, is timed and remembered for the bundle.
 
 use crate::agent::clock::Clock;
+use crate::agent::progress::Interrupt;
 use crate::model::Table;
 use crate::sqlserver::{ConnectOptions, Connection, SqlServerError};
+use crate::statements::RECONNECT_LIMIT_SECONDS;
 use crate::store::bundle::StatementRecord;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often a broken connection is tried again before the run gives up on it.
-const RECONNECT_ATTEMPTS: u32 = 3;
+/// For how long a broken connection is tried again, with growing pauses, before it is given up.
+pub const RECONNECT_LIMIT: Duration = Duration::from_secs(RECONNECT_LIMIT_SECONDS);
+/// The first pause between two attempts; each further one is twice as long, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// How long a statement is still waited for when the user has insisted on the end.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What a server answers to a login while it starts, is paused or has no worker to spare (documentation of errors and of
+/// transient connection errors in Azure SQL). No other refused login is tried again: that can lock the account.
+const NOT_READY: [u32; 10] = [17142, 17187, 17197, 18401, 40143, 40197, 40501, 40613, 49918, 49919];
+
+/// Every statement of a run, kept apart so that it outlives a panic.
+pub(super) type StatementRecords = Arc<Mutex<Vec<StatementRecord>>>;
 
 /// A server in use by one run.
 pub(super) struct Server {
     connection: Option<Connection>,
     options: ConnectOptions,
     clock: Arc<dyn Clock>,
-    statements: Vec<StatementRecord>,
+    statements: StatementRecords,
+    /// The most that a statement gets.
+    limit: Duration,
+    /// Whose insistence ends the wait for a statement; none where nothing may.
+    interrupt: Option<Interrupt>,
+    /// Whether the connection is known to lead to the server that the run began on.
+    is_home: bool,
     /// Which way of reading a counter table this build understands, where it is not the first.
     ways: BTreeMap<String, usize>,
 }
@@ -25,27 +44,66 @@ impl Server {
     /// Connects.
     pub(super) async fn connect(options: &ConnectOptions, clock: Arc<dyn Clock>) -> Result<Self, SqlServerError> {
         let connection = Connection::open(options).await?;
-        Ok(Self {
-            connection: Some(connection),
-            options: options.clone(),
-            clock,
-            statements: Vec::new(),
-            ways: BTreeMap::new(),
-        })
+        let server = Self::unconnected(options, clock, StatementRecords::default());
+        Ok(Self { connection: Some(connection), is_home: true, ..server })
     }
 
     /// A server whose connection is still to be made, with the statements remembered so far.
-    pub(super) fn unconnected(
-        options: &ConnectOptions,
-        clock: Arc<dyn Clock>,
-        statements: Vec<StatementRecord>,
-    ) -> Self {
-        Self { connection: None, options: options.clone(), clock, statements, ways: BTreeMap::new() }
+    pub(super) fn unconnected(options: &ConnectOptions, clock: Arc<dyn Clock>, statements: StatementRecords) -> Self {
+        Self {
+            connection: None,
+            options: options.clone(),
+            clock,
+            statements,
+            limit: options.query_timeout,
+            interrupt: None,
+            is_home: false,
+            ways: BTreeMap::new(),
+        }
+    }
+
+    /// From now on the usual limit holds, and an insisting user ends the wait for a statement, which costs the connection.
+    pub(super) fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt = Some(interrupt.clone());
+        self.limit = self.options.query_timeout;
+    }
+
+    /// From now on nobody's insistence ends a statement, and each gets no more than this.
+    pub(super) fn persevere(&mut self, limit: Duration) {
+        self.interrupt = None;
+        self.limit = limit.min(self.options.query_timeout);
+    }
+
+    /// The record of all statements so far, which goes on.
+    pub(super) fn records(&self) -> StatementRecords {
+        Arc::clone(&self.statements)
+    }
+
+    /// Where it connects to.
+    pub(super) fn options(&self) -> &ConnectOptions {
+        &self.options
+    }
+
+    /// Leaves this connection, and connects elsewhere from now on.
+    pub(super) fn turn_to(&mut self, options: ConnectOptions) {
+        self.connection = None;
+        self.is_home = false;
+        self.options = options;
+    }
+
+    /// Whether the connection is known to lead to the server that the run began on: the first one does.
+    pub(super) fn is_home(&self) -> bool {
+        self.is_home
+    }
+
+    /// The connection leads to the server that the run began on.
+    pub(super) fn is_known_home(&mut self) {
+        self.is_home = true;
     }
 
     /// Runs a batch under the usual time-out.
     pub(super) async fn run(&mut self, sql: &str) -> Result<Vec<Table>, SqlServerError> {
-        self.run_within(sql, self.options.query_timeout).await
+        self.run_within(sql, self.limit).await
     }
 
     /// Runs a batch under a time-out of its own.
@@ -55,12 +113,25 @@ impl Server {
         };
         let started = self.clock.monotonic();
         let utc = self.clock.utc();
-        let result = connection.run(sql, limit).await;
+        let result = match &self.interrupt {
+            None => connection.run(sql, limit).await,
+            Some(interrupt) => tokio::select! {
+                result = connection.run(sql, limit) => result,
+                () = out_of_patience(interrupt) => Err(SqlServerError::TimedOut {
+                    address: self.options.address.clone(),
+                    statement: sql.to_owned(),
+                    after: self.clock.monotonic().saturating_sub(started),
+                }),
+            },
+        };
         if !connection.is_open() {
             self.connection = None;
+            self.is_home = false;
         }
-        self.statements.push(StatementRecord {
-            n: self.statements.len() as u64 + 1,
+        let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        let n = statements.len() as u64 + 1;
+        statements.push(StatementRecord {
+            n,
             utc,
             sql: sql.to_owned(),
             rows: result.as_ref().ok().map(|tables| tables.iter().map(|table| table.rows.len() as u64).sum()),
@@ -90,20 +161,23 @@ impl Server {
         self.connection.is_some()
     }
 
-    /// Makes sure that there is a connection, trying a few times with growing pauses. What died with the old one (locks,
-    /// session flags) is not taken again.
+    /// Makes sure that there is a connection, trying for [`RECONNECT_LIMIT`] with growing pauses. What died with the old
+    /// one (locks, session flags) is not taken again.
     pub(super) async fn reconnect(&mut self) -> Result<(), SqlServerError> {
-        let mut attempt = 1;
+        let since = self.clock.monotonic();
+        let mut pause = FIRST_PAUSE;
         while self.connection.is_none() {
+            self.is_home = false;
             match Connection::open(&self.options).await {
                 Ok(connection) => self.connection = Some(connection),
-                // A refused login stays refused, and trying again can lock the account.
-                Err(error @ SqlServerError::Login { .. }) => return Err(error),
-                Err(error) if attempt >= RECONNECT_ATTEMPTS => return Err(error),
-                Err(_) => {
-                    let pause = Duration::from_millis(500) * 2_u32.pow(attempt - 1);
-                    self.clock.sleep_until(self.clock.monotonic() + pause).await;
-                    attempt += 1;
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => {
+                    let next = self.clock.monotonic() + pause;
+                    if next.saturating_sub(since) > RECONNECT_LIMIT {
+                        return Err(error);
+                    }
+                    self.clock.sleep_until(next).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             }
         }
@@ -115,6 +189,17 @@ impl Server {
         if let Some(connection) = self.connection.take() {
             connection.close().await;
         }
-        self.statements
+        std::mem::take(&mut self.statements.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Waits until the user insists, and a little longer.
+async fn out_of_patience(interrupt: &Interrupt) {
+    interrupt.insisted().await;
+    tokio::time::sleep(PATIENCE).await;
+}
+
+/// Whether a refused login stays refused.
+fn is_final(error: &SqlServerError) -> bool {
+    matches!(error, SqlServerError::Login { source, .. } if !NOT_READY.contains(&source.number))
 }

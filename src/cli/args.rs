@@ -1,8 +1,11 @@
 //! Owns the arguments, as clap reads them.
 
+use crate::agent::run::RunId;
 use crate::model::ServerVersion;
 use crate::report::Format;
+use crate::simulator::permissions::Account;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use secrecy::SecretString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +18,7 @@ Examples:
   xestack doctor -S db1 -U dba               what this login may do there, and what is missing
   xestack capture -S db1 -U dba --scenario sos-yield --for 60s
                                              one window on a real server
+  xestack cleanup -S db1 -U dba --dry-run    what captures that died have left
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
                                              what a saved histogram shows
   xestack report 20260131T024000Z-0a1b2c3d.zip
@@ -51,6 +55,14 @@ pub(super) enum Command {
                             xestack doctor -S db1 -U dba --scenario sos-yield --format json\n\n\
                             Exit codes: 0 all scenarios ready, 5 some with counters only or something not known, 4 none possible.")]
     Doctor(DoctorArguments),
+    /// Undoes what captures that died have left on a server.
+    #[command(after_help = "Examples:\n  xestack cleanup -S db1 -U dba --dry-run\n  xestack cleanup -S db1 -U dba\n  \
+                            xestack cleanup -S db1 -U dba --force 20260131T024000Z-0a1b2c3d\n\nWhat a run left is undone once it \
+                            is dead: its process on this machine is gone, or, for one of another machine, its deadline has \
+                            passed by a minute on the server's clock. What is not by name and checksum of xestack is never \
+                            touched. A broken connection is tried again for 60 s.\n\nExit codes: 0 nothing of a dead run \
+                            remains, 6 something does; others as for capture.")]
+    Cleanup(CleanupArguments),
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
     /// What saved target XML, pasted stacks or bundles show.
@@ -241,6 +253,24 @@ pub(super) struct SqlArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct CleanupArguments {
+    /// Only list what there is and what would be done.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Give up this run of another machine before its deadline; only when it is certain that it is dead.
+    #[arg(long, value_name = "RUN_ID")]
+    pub force: Option<RunId>,
+    /// Folder with the journals of this machine.
+    #[arg(long, value_name = "FOLDER", env = "XESTACK_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOutput,
+    // Last: its heading would cover what comes after it.
+    #[command(flatten)]
+    pub connection: ConnectionArguments,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct AnalyzeArguments {
     /// Bundles, target XML or pasted stacks; `-` is standard input. All are one set of evidence.
     #[arg(required = true, value_name = "FILE")]
@@ -275,13 +305,16 @@ pub(super) struct SimulateArguments {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:14330")]
     pub listen: SocketAddr,
+    /// How many instances to simulate, on this port and those that follow, or on free ones.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub instances: u16,
     /// What the server does.
     #[arg(long, value_name = "WORKLOAD", default_value = "lock-hash")]
     pub workload: String,
     /// Version of the server.
     #[arg(long, value_name = "VERSION", default_value = "2019")]
     pub server_version: ServerVersion,
-    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise.
+    /// NAME[=VALUE][@STATEMENT][#INSTANCE]: behave otherwise, or fail.
     #[arg(long, value_name = "FAULT")]
     pub fault: Vec<String>,
     /// Work in bursts of this length from the START of an event session, instead of steadily.
@@ -293,12 +326,19 @@ pub(super) struct SimulateArguments {
     /// Seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// NAME[=RIGHT[,RIGHT]...]: one more login, with sa's password and these permissions or roles (sysadmin, VIEW SERVER
+    /// STATE, VIEW DATABASE STATE, ...).
+    #[arg(long, value_name = "LOGIN")]
+    pub login: Vec<Account>,
     /// Trace flags on from the start, as with the server's -T.
     #[arg(long, value_name = "FLAG")]
     pub startup_flag: Vec<u32>,
     /// Encryption that the server offers.
     #[arg(long, value_name = "HOW", default_value = "on")]
     pub tls: TlsArgument,
+    /// Let a SQL Server Browser answer here over UDP; it names the instances SIM1, SIM2 and so on.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub browser: Option<SocketAddr>,
     /// Write the certificate to trust (PEM) to this file; not with --tls off.
     #[arg(long, value_name = "FILE")]
     pub tls_cert_out: Option<PathBuf>,
@@ -308,8 +348,10 @@ pub(super) struct SimulateArguments {
 pub(super) enum TlsArgument {
     /// None.
     Off,
-    /// TDS 7 with TLS inside.
+    /// TDS 7 with TLS inside, as much of it as the client asks for.
     On,
+    /// The same, and every client must (Force Encryption).
+    Forced,
     /// TDS 8: TLS before everything (Encrypt=strict).
     Strict,
 }
@@ -322,45 +364,59 @@ pub(super) enum OverflowArgument {
     Ignore,
 }
 
-/// sqlcmd's flags and variables.
+/// sqlcmd's flags and variables, and where secrets may come from.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection (as sqlcmd)")]
 pub(super) struct ConnectionArguments {
     /// Server: [tcp:|admin:]host[\instance][,port].
     #[arg(short = 'S', long, value_name = "SERVER", env = "SQLCMDSERVER")]
     pub server: String,
-    /// Login name.
-    #[arg(short = 'U', long = "user-name", value_name = "LOGIN", env = "SQLCMDUSER")]
+    /// Login name [env: SQLCMDUSER].
+    #[arg(short = 'U', long = "user-name", value_name = "LOGIN")]
     pub user: Option<String>,
-    /// Password; better in SQLCMDPASSWORD, which other users of this machine cannot see.
-    #[arg(short = 'P', long, value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
-    pub password: Option<String>,
-    /// Windows authentication as the current user.
+    /// Password, for every user of this machine to see. Better: SQLCMDPASSWORD, a file, a command, or the prompt, in this
+    /// order; what is given here or by one of the next two options goes before SQLCMDPASSWORD.
+    #[arg(short = 'P', long, value_name = "PASSWORD", value_parser = secret, allow_hyphen_values = true,
+          conflicts_with_all = ["password_file", "password_command", "trusted_connection"])]
+    pub password: Option<SecretString>,
+    /// File with the password, in one line; refused where others may read it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_command", "trusted_connection"])]
+    pub password_file: Option<PathBuf>,
+    /// Command that prints the password; run by the shell, for a minute at most.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "trusted_connection")]
+    pub password_command: Option<String>,
+    /// Windows authentication as the current user; also without -U.
     #[arg(short = 'E', long, conflicts_with_all = ["user", "entra"])]
     pub trusted_connection: bool,
-    /// Microsoft Entra authentication with the access token in XESTACK_ACCESS_TOKEN.
+    /// Microsoft Entra authentication with an access token [env: XESTACK_ACCESS_TOKEN].
     #[arg(short = 'G', long = "use-aad", id = "entra")]
     pub entra: bool,
+    /// File with the access token; refused where others may read it.
+    #[arg(long, value_name = "FILE", requires = "entra", conflicts_with = "access_token_command")]
+    pub access_token_file: Option<PathBuf>,
+    /// Command that prints the access token.
+    #[arg(long, value_name = "COMMAND", requires = "entra")]
+    pub access_token_command: Option<String>,
     /// Initial database.
     #[arg(short = 'd', long, value_name = "DATABASE", env = "SQLCMDDBNAME")]
     pub database_name: Option<String>,
-    /// Encryption: strict, mandatory, optional or disable.
+    /// Encryption: strict (TDS 8), mandatory, optional (the login only) or disable.
     #[arg(short = 'N', long, value_name = "HOW", num_args = 0..=1, default_value = "mandatory", default_missing_value = "mandatory")]
     pub encrypt_connection: String,
-    /// Trust the server's certificate without validating it.
+    /// Trust the server's certificate without validating it; without effect with -N strict.
     #[arg(short = 'C', long)]
     pub trust_server_certificate: bool,
-    /// Authority to trust (PEM).
+    /// Certificates to trust beside this machine's (PEM or DER).
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
-    /// Name expected in the certificate.
+    /// Name expected in the certificate instead of the host's.
     #[arg(short = 'F', long, value_name = "NAME")]
     pub host_name_in_certificate: Option<String>,
-    /// Seconds for connecting and logging in.
-    #[arg(short = 'l', long, value_name = "SECONDS", env = "SQLCMDLOGINTIMEOUT", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=65_534))]
+    /// Seconds for finding the server, connecting and logging in; 0 = no limit.
+    #[arg(short = 'l', long, value_name = "SECONDS", env = "SQLCMDLOGINTIMEOUT", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=65_534))]
     pub login_timeout: u64,
-    /// Seconds for each statement.
-    #[arg(short = 't', long, value_name = "SECONDS", env = "SQLCMDSTATTIMEOUT", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=65_534))]
+    /// Seconds for each statement; 0 = no limit, except while things are put back.
+    #[arg(short = 't', long, value_name = "SECONDS", env = "SQLCMDSTATTIMEOUT", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=65_534))]
     pub query_timeout: u64,
     /// Workstation name shown to the server.
     #[arg(short = 'H', long, value_name = "NAME", env = "SQLCMDWORKSTATION")]
@@ -368,6 +424,14 @@ pub(super) struct ConnectionArguments {
     /// ReadOnly or ReadWrite.
     #[arg(short = 'K', long, value_name = "INTENT")]
     pub application_intent: Option<String>,
+    /// UDP port of the SQL Server Browser, which tells the ports of named instances.
+    #[arg(long, value_name = "PORT", default_value_t = 1434, value_parser = clap::value_parser!(u16).range(1..))]
+    pub browser_port: u16,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape that clap asks for")]
+fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
+    Ok(SecretString::new(text.into()))
 }
 
 /// `90`, `90s`, `500ms`, `2m`, `1h`.

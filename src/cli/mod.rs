@@ -47,6 +47,7 @@ async fn dispatch(arguments: impl IntoIterator<Item = OsString>, interrupt: &Int
         Command::Demo(arguments) => commands::demo::run(arguments, &printer, interrupt).await,
         Command::Capture(arguments) => commands::capture::run(arguments, &printer, interrupt).await,
         Command::Doctor(arguments) => commands::doctor::run(arguments, &printer, interrupt).await,
+        Command::Cleanup(arguments) => commands::cleanup::run(arguments, &printer, interrupt).await,
         Command::Sql(arguments) => commands::sql::run(&arguments, &printer),
         Command::Analyze(arguments) => {
             let work =

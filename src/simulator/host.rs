@@ -18,6 +18,8 @@ pub struct Login {
     pub application: String,
     /// Empty: the login's default.
     pub database: String,
+    /// The access token of federated authentication; name and password are empty then.
+    pub access_token: Option<String>,
 }
 
 /// A parameter of sp_executesql.
@@ -116,6 +118,8 @@ pub trait Host: Send + Sync {
     /// The columns of a view or table function in this version; `None` where it does not exist (error 208).
     /// `schema` is `sys` for system views.
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>>;
+    /// OBJECT_ID of a view, the one that sys.all_objects shows; `None` where it does not exist.
+    fn object_id(&self, schema: &str, name: &str) -> Option<i32>;
     /// Its rows now. `arguments` are those of a table-valued function, empty for a view. Errors: 300 and 297.
     fn rows(
         &self,
@@ -130,6 +134,10 @@ pub trait Host: Send + Sync {
     fn version_text(&self) -> String;
     /// HAS_PERMS_BY_NAME for the server; `None` (NULL) for a permission this version does not know.
     fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool>;
+    /// HAS_PERMS_BY_NAME for a database; `None` (NULL) for a database or permission that is not known.
+    fn has_database_permission(&self, _: &SessionContext, _database: &str, _permission: &str) -> Option<bool> {
+        None
+    }
     /// IS_SRVROLEMEMBER; `None` for an unknown role.
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool>;
     /// Databases by name with their ids, for DB_ID, DB_NAME and USE (911 where missing).

@@ -1,5 +1,7 @@
 //! Owns the ways to read a counter table: the text for the version first, then older ones, then whatever the view has.
 
+use crate::statements::NO_LOCK_TIMEOUT;
+
 /// One way to read a counter table. A later way does without what a build lacks of an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterStatement {
@@ -21,9 +23,14 @@ pub(super) fn ways(texts: &[&str]) -> Vec<CounterStatement> {
     named.chain(whole.map(|sql| sql.trim_end().to_owned())).map(way).collect()
 }
 
-/// Statements that must not wait for anybody's locks, as one batch.
-pub fn poll(statements: &[String]) -> String {
-    format!("SET LOCK_TIMEOUT 0;\n{};\nSET LOCK_TIMEOUT -1", statements.join(";\n"))
+/// Statements as one batch, so that what they read is of one moment.
+pub fn batch(statements: &[String]) -> String {
+    statements.join(";\n")
+}
+
+/// Statements as one batch that never waits for a lock.
+pub fn polled(statements: &[String]) -> String {
+    format!("SET LOCK_TIMEOUT 0;\n{};\n{NO_LOCK_TIMEOUT}", batch(statements))
 }
 
 /// The first view that a text reads.

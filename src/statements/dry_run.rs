@@ -3,8 +3,8 @@
 use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
 use crate::statements::{
-    Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, max_duration_seconds,
-    symbol_trace_flags, trace_flags_refusal,
+    Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, counter_names,
+    max_duration_seconds, sample_names, snapshot_names, symbol_trace_flags, trace_flags_refusal,
 };
 
 /// What a dry run is of.
@@ -170,16 +170,6 @@ impl Run<'_> {
         }
     }
 
-    fn counters(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.scenarios.iter().flat_map(|scenario| &scenario.counters.snapshot) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-
     fn before(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
         let version = statements.version();
@@ -188,6 +178,7 @@ impl Run<'_> {
             list.add("before: Windows or Linux", statements.common("host_info", &[])?);
         }
         list.add("before: since when it runs", statements.common("server_start", &[])?);
+        list.add("before: what dead runs left; it is undone", statements.common("list_sessions", &[])?);
         list.add("before: what this login may do", statements.common("rights", &[])?);
         list.add("before: what this build offers", statements.common("capabilities", &[])?);
         for scenario in &self.scenarios {
@@ -201,7 +192,10 @@ impl Run<'_> {
         if !self.all_flags.is_empty() {
             list.add("before: trace flags as they are", statements.trace_status(self.all_flags)?);
         }
-        list.add("before: whether the counters can be read", statements.counters(&self.counters())?);
+        list.add(
+            "before: whether the counters can be read",
+            statements.counters(&counter_names(self.scenarios.iter().copied()))?,
+        );
         let look = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
         list.add("before: CPU, read twice, 2 s apart", statements.counters(&look)?);
         for scenario in &self.scenarios {
@@ -222,6 +216,7 @@ impl Run<'_> {
             let lock = statements.take_lock(&format!("xestack/{}", scenario.name))?;
             list.add("lock: one capture of a scenario at a time", lock);
         }
+        list.add("before: the server's clock, for the run's deadline", statements.common("server_clock", &[])?);
         Ok(())
     }
 
@@ -258,16 +253,16 @@ impl Run<'_> {
         for scenario in &self.scenarios {
             list.add("change: the window opens", statements.session("start_session", &self.name(scenario))?);
         }
-        list.add("counters: first", statements.counters(&self.counters())?);
+        list.add("counters: first", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
         if let Some(scenario) = self.scenarios.first() {
             let purpose = format!("counters: samples through {} s", self.options.window_seconds);
-            list.add(&purpose, statements.counters(std::slice::from_ref(&scenario.counters.sample))?);
+            list.add(&purpose, statements.poll(&sample_names(scenario))?);
         }
         for scenario in &self.scenarios {
             let drop_event = statements.drop_event(&self.name(scenario), &scenario.session.event)?;
             list.add("change: the window closes; the target stays", drop_event);
         }
-        list.add("counters: last", statements.counters(&self.counters())?);
+        list.add("counters: last", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
         Ok(())
     }
 
@@ -303,6 +298,7 @@ impl Run<'_> {
         }
         if self.uses_flags {
             let off = statements.trace_off(self.all_flags, Scope::Global)?;
+            list.add("restore: only if flags are on: lock", statements.take_lock("xestack/flags")?);
             list.add("restore: what this run turned on and is still on", off);
         }
         if !self.all_flags.is_empty() {
@@ -312,6 +308,9 @@ impl Run<'_> {
             list.add("restore: drop", statements.session("drop_session", &self.name(scenario))?);
         }
         list.add("restore: no session of this run is left", statements.common("list_sessions", &[])?);
+        if self.uses_flags {
+            list.add("restore: only if flags were on: lock given back", statements.release_lock("xestack/flags")?);
+        }
         Ok(())
     }
 }

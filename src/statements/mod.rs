@@ -6,10 +6,10 @@ mod dry_run;
 mod render;
 mod script;
 
-pub use counters::{CounterStatement, poll};
+pub use counters::{CounterStatement, batch, polled};
 pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
 pub use render::{Argument, Filters, RenderError, render};
 pub use script::{
-    Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, max_duration_seconds, symbol_trace_flags,
-    trace_flags_refusal,
+    NO_LOCK_TIMEOUT, RECONNECT_LIMIT_SECONDS, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED,
+    counter_names, max_duration_seconds, sample_names, snapshot_names, symbol_trace_flags, trace_flags_refusal,
 };

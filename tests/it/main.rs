@@ -23,12 +23,15 @@ mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
+mod outcomes;
 mod parse;
 mod places;
 mod report;
 mod right_answers;
 mod rights;
 mod simulator_events;
+mod simulator_faults;
+mod simulator_places;
 mod simulator_sql;
 mod simulator_wire;
 mod statements;

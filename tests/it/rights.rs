@@ -6,8 +6,9 @@ use crate::cli::xestack;
 use crate::kill_points::state::look;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
+use xestack::agent::progress::Progress;
 use xestack::agent::{CaptureError, Outcome, Refusal};
-use xestack::model::{Problem, Report, ServerVersion, Severity, VerdictKind};
+use xestack::model::{Problem, Report, ServerVersion, SessionState, Severity, VerdictKind};
 use xestack::report::text::{self, Style};
 use xestack::simulator::clock::MachineClock;
 use xestack::simulator::launch::LaunchOptions;
@@ -89,7 +90,8 @@ fn counters_only(report: &Report) -> &Problem {
 
 /// The counters are whole, the stacks are missing and said to be, and no origin is claimed.
 fn assert_of_counters(outcome: &Outcome, report: &Report, context: &str) {
-    assert!(outcome.left_behind.is_empty() && outcome.evidence.sessions.is_empty(), "{context}");
+    let none_created = outcome.evidence.sessions.iter().all(|session| session.state == Some(SessionState::NotCreated));
+    assert!(outcome.left_behind.is_empty() && none_created, "{context}: {:?}", outcome.evidence.sessions);
     assert!(outcome.evidence.samples.len() >= 20, "{context}: {} samples", outcome.evidence.samples.len());
     let yields = report.waits.iter().find(|row| row.wait_type == "SOS_SCHEDULER_YIELD").unwrap();
     assert_eq!(yields.waiting_tasks, 20_647, "{context}");
@@ -281,4 +283,273 @@ async fn exit_codes_and_outputs_say_that_the_stacks_are_missing() {
     let blind = real_time(&["deny=VIEW SERVER STATE"]).await;
     let (code, _, err) = run(&blind, &[]).await;
     assert!(code == 4 && err.contains("GRANT VIEW SERVER STATE TO [sa];"), "{code}: {err}");
+}
+
+/// What the progress notes say.
+fn notes(lab: &mut Lab) -> Arc<Mutex<Vec<String>>> {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&notes);
+    lab.surroundings.observer = Arc::new(move |progress| {
+        if let Progress::Note(text) = progress {
+            told.lock().unwrap().push(text.clone());
+        }
+    });
+    notes
+}
+
+/// A refusal of a capture: its kind, its text, its remedy, and the number of the server's error that is its cause.
+fn refusal(error: &CaptureError) -> (Refusal, &str, &str, u32) {
+    let CaptureError::Refused { reason, text, hint, source: Some(source) } = error else { panic!("{error:?}") };
+    (*reason, text, hint.as_deref().unwrap_or_default(), source.number().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_create_is_told_for_what_it_is_and_nothing_more_is_sent() {
+    for (version, number, kind, needle) in [
+        (ServerVersion::V2019, 15247, Refusal::Permission, "GRANT ALTER ANY EVENT SESSION TO [sa];"),
+        (
+            ServerVersion::V2022,
+            15247,
+            Refusal::Permission,
+            "GRANT CREATE ANY EVENT SESSION, ALTER ANY EVENT SESSION ENABLE,",
+        ),
+        (ServerVersion::V2008R2, 15247, Refusal::Permission, "GRANT CONTROL SERVER TO [sa];"),
+        (ServerVersion::V2019, 25602, Refusal::Version, "ADD EVENT sqlos.wait_info"),
+        (ServerVersion::V2012, 25623, Refusal::Version, "ADD TARGET package0.histogram"),
+        (
+            ServerVersion::V2019,
+            25629,
+            Refusal::Version,
+            "the statement was: CREATE EVENT SESSION [xestack:1:sos-yield:",
+        ),
+        (ServerVersion::V2019, 25640, Refusal::Version, "MAX_MEMORY"),
+        (ServerVersion::V2019, 25641, Refusal::Version, "slots"),
+        (ServerVersion::V2019, 102, Refusal::Version, "the statement was"),
+    ] {
+        let context = format!("{number} on {version}");
+        let (lab, sent) = lab(version, &[format!("error={number}@create")]).await;
+        let before = look(&lab.surroundings.connect).await;
+        let error = lab.capture().await.unwrap_err();
+        let (reason, text, hint, cause) = refusal(&error);
+        assert_eq!((reason, cause), (kind, number), "{context}: {error:?}");
+        assert!(hint.contains(needle), "{context}: {hint}");
+        if kind != Refusal::Permission {
+            let blames = |text: &str| text.contains("GRANT") || text.contains("may not") || text.contains("permission");
+            assert!(!blames(text) && !blames(hint), "{context}: {error:?}");
+        }
+        // The first error is the cause: no START, no DROP, nothing that could hide it.
+        assert_eq!(sent.changes().len(), 1, "{context}: {:?}", sent.changes());
+        assert_eq!(look(&lab.surroundings.connect).await, before, "{context}");
+    }
+    // What is not about event sessions keeps its number and its statement.
+    let (lab, sent) = lab(ServerVersion::V2019, &faults(&["error=1222@create"])).await;
+    let CaptureError::Server(error) = lab.capture().await.unwrap_err() else { panic!() };
+    assert_eq!((error.number(), sent.changes().len()), (Some(1222), 1));
+    assert!(error.to_string().contains("CREATE EVENT SESSION"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_exists_and_cannot_be_seen_is_left_alone() {
+    let (lab, sent) = lab(ServerVersion::V2019, &faults(&["error=25631@create"])).await;
+    let before = look(&lab.surroundings.connect).await;
+    let error = lab.capture().await.unwrap_err();
+    let (reason, text, hint, cause) = refusal(&error);
+    assert_eq!((reason, cause), (Refusal::Permission, 25631));
+    assert!(text.contains("event_session_hidden") && text.contains("cannot be seen"), "{text}");
+    assert_eq!(hint, "to see it, in master: GRANT VIEW SERVER STATE, ALTER ANY EVENT SESSION TO [sa];");
+    assert_eq!(sent.changes().len(), 1, "no second try and no DROP: {:?}", sent.changes());
+    assert_eq!(look(&lab.surroundings.connect).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_engine_makes_no_session_the_window_goes_on_with_the_counters() {
+    for (scenario, fault, changes) in [
+        ("sos-yield", "error=25601@create", 1),
+        ("sos-yield", "error=25604@create", 1),
+        ("sos-yield", "error=25607@create", 1),
+        ("sos-yield", "error=701@create", 1),
+        // The survey comes first.
+        ("spinlock", "error=25604@create", 1),
+        // Made, and refused when it is started: stopped, to be sure, and dropped at once.
+        ("sos-yield", "error=25601@start", 4),
+    ] {
+        let (mut lab, sent) = lab(ServerVersion::V2019, &faults(&[fault])).await;
+        lab.options.scenario = scenario.to_owned();
+        let notes = notes(&mut lab);
+        let before = look(&lab.surroundings.connect).await;
+        let (outcome, report) = lab.report().await;
+        let context = format!("{scenario}, {fault}: {:?}", sent.changes());
+        assert_of_counters(&outcome, &report, &context);
+        let problem = counters_only(&report);
+        assert_eq!(problem.severity, Severity::Partial, "{context}");
+        let number: String = fault.chars().filter(char::is_ascii_digit).collect();
+        assert!(problem.message.contains(&format!("Msg {number}")), "{}", problem.message);
+        assert!(!problem.message.contains("permission") && problem.hint.is_none(), "{problem:?}");
+        assert!(notes.lock().unwrap().contains(&problem.message), "{context}");
+        assert_eq!(sent.changes().len(), changes, "{context}");
+        assert_eq!(look(&lab.surroundings.connect).await, before, "{context}");
+    }
+}
+
+/// The numbers of the CREATE statements in the connection of a capture, from 1.
+async fn creates(version: ServerVersion, scenario: &str) -> Vec<u64> {
+    let numbers = Arc::new(Mutex::new(Vec::new()));
+    let hooks = {
+        let numbers = Arc::clone(&numbers);
+        Hooks::new(move |point: &HookPoint<'_>| {
+            if point.phase == Phase::BeforeExecute && point.sql.starts_with("CREATE EVENT SESSION") {
+                numbers.lock().unwrap().push(point.request);
+            }
+            HookAction::Continue
+        })
+    };
+    let mut lab = Lab::new(version, |launch| {
+        launch.pace = Pace::Steady;
+        launch.hooks = hooks;
+    })
+    .await;
+    lab.options.trace_flags.enable = false;
+    lab.options.scenario = scenario.to_owned();
+    lab.options.max_events_per_second = Some(1_000_000_000);
+    lab.capture().await.unwrap();
+    let numbers = numbers.lock().unwrap().clone();
+    numbers
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_of_one_scenario_is_put_back_when_that_of_the_other_is_refused() {
+    // The survey of spinlock, then a session of each.
+    let creates = creates(ServerVersion::V2019, "sos-yield+spinlock").await;
+    assert_eq!(creates.len(), 3);
+    for (n, number, goes_on) in
+        [(1, 25601, true), (2, 25601, true), (0, 25641, false), (1, 25641, false), (2, 25641, false), (2, 15247, false)]
+    {
+        let context = format!("CREATE {n}, {number}");
+        let (mut lab, _) = lab(ServerVersion::V2019, &[format!("error={number}@{}", creates[n])]).await;
+        lab.options.scenario = "sos-yield+spinlock".to_owned();
+        lab.options.max_events_per_second = Some(1_000_000_000);
+        let before = look(&lab.surroundings.connect).await;
+        if goes_on {
+            let (outcome, report) = lab.report().await;
+            assert_eq!(counters_only(&report).severity, Severity::Partial, "{context}");
+            assert!(outcome.left_behind.is_empty() && outcome.evidence.after.is_some(), "{context}");
+            // What the survey has counted stays evidence.
+            assert_eq!(outcome.evidence.sessions.len(), 1, "{context}");
+            assert_eq!(report.stacks.total_events, 0, "{context}");
+        } else {
+            let error = lab.capture().await.unwrap_err();
+            assert_eq!(refusal(&error).3, number, "{context}");
+        }
+        assert_eq!(look(&lab.surroundings.connect).await, before, "{context}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trigger_that_rolls_back_is_policy_and_named_where_it_can_be_seen() {
+    for (denied, needle) in [
+        (&[][..], "enabled server triggers on event sessions: refuse_event_sessions"),
+        (&["deny=VIEW ANY DEFINITION"], "VIEW ANY DEFINITION"),
+    ] {
+        let all: Vec<&str> = ["ddl-trigger=rollback"].iter().chain(denied).copied().collect();
+        let (mut lab, sent) = lab(ServerVersion::V2019, &faults(&all)).await;
+        let notes = notes(&mut lab);
+        let before = look(&lab.surroundings.connect).await;
+        let error = lab.capture().await.unwrap_err();
+        let (reason, text, hint, number) = refusal(&error);
+        assert_eq!((reason, number), (Refusal::Policy, 3609), "{error:?}");
+        assert!(text.contains("trigger") && text.contains("rolled back") && hint.contains(needle), "{text}; {hint}");
+        assert_eq!(sent.changes().len(), 1, "{:?}", sent.changes());
+        let told = notes.lock().unwrap().iter().any(|note| note.contains("refuse_event_sessions"));
+        assert_eq!(told, denied.is_empty(), "told before the change where it can be seen");
+        assert_eq!(look(&lab.surroundings.connect).await, before);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn triggers_and_audits_that_only_look_on_are_told_before_the_change() {
+    let (mut lab, sent) = lab(ServerVersion::V2019, &faults(&["ddl-trigger=audit"])).await;
+    let notes = notes(&mut lab);
+    let changes_when_told = Arc::new(Mutex::new(None));
+    let (observer, inside, told) = (lab.surroundings.observer.clone(), sent.clone(), Arc::clone(&changes_when_told));
+    lab.surroundings.observer = Arc::new(move |progress| {
+        observer(progress);
+        if matches!(progress, Progress::Note(text) if text.contains("note_event_sessions")) {
+            *told.lock().unwrap() = Some(inside.changes().len());
+        }
+    });
+    lab.capture().await.unwrap();
+    assert_eq!(*changes_when_told.lock().unwrap(), Some(0));
+    let notes = notes.lock().unwrap().join("\n");
+    assert!(notes.contains("CREATE_EVENT_SESSION") && notes.contains("the audit changes is on"), "{notes}");
+}
+
+/// An error of RAISERROR or THROW comes from code beside the statement, which may stand all the same: it is dropped.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_that_a_trigger_raises_does_not_mean_that_nothing_was_done() {
+    let (lab, sent) = lab(ServerVersion::V2019, &faults(&["error=50000@create"])).await;
+    let before = look(&lab.surroundings.connect).await;
+    let error = lab.capture().await.unwrap_err();
+    let (reason, _, _, number) = refusal(&error);
+    assert_eq!((reason, number), (Refusal::Policy, 50_000));
+    let changes = sent.changes();
+    assert!(changes.len() == 2 && changes[1].starts_with("DROP EVENT SESSION"), "{changes:?}");
+    assert_eq!(look(&lab.surroundings.connect).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_carry_a_duration_where_the_catalogue_has_one() {
+    for version in VERSIONS {
+        for (scenario, seconds) in [("sos-yield", 132), ("spinlock", 136), ("sos-yield+spinlock", 138)] {
+            let (mut lab, sent) = lab(version, &[]).await;
+            lab.options.scenario = scenario.to_owned();
+            lab.options.max_events_per_second = Some(1_000_000_000);
+            let (outcome, _) = lab.report().await;
+            assert!(outcome.left_behind.is_empty());
+            let creates: Vec<String> =
+                sent.changes().into_iter().filter(|sql| sql.starts_with("CREATE EVENT SESSION")).collect();
+            assert!(!creates.is_empty());
+            for sql in creates {
+                let has = sql.contains(&format!("    MAX_DURATION = {seconds} SECONDS,\n"));
+                assert_eq!(
+                    (has, sql.contains("MAX_DURATION")),
+                    (version >= ServerVersion::V2025, has),
+                    "{version}: {sql}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duration_that_is_refused_is_left_out_once_and_said() {
+    let first = creates(ServerVersion::V2025, "sos-yield").await[0];
+    for number in [102, 156, 25703, 25708] {
+        let (mut lab, sent) = lab(ServerVersion::V2025, &[format!("error={number}@{first}")]).await;
+        let notes = notes(&mut lab);
+        let before = look(&lab.surroundings.connect).await;
+        let (outcome, report) = lab.report().await;
+        assert!(report.stacks.total_events > 20_000, "{number}: {:?}", report.capture.problems);
+        let problem = report.capture.problems.iter().find(|problem| problem.code == "max_duration_refused").unwrap();
+        assert!(
+            problem.severity == Severity::Info && problem.message.contains(&format!("Msg {number}")),
+            "{problem:?}"
+        );
+        assert!(notes.lock().unwrap().contains(&problem.message));
+        let creates: Vec<bool> = sent
+            .changes()
+            .iter()
+            .filter(|sql| sql.starts_with("CREATE"))
+            .map(|sql| sql.contains("MAX_DURATION"))
+            .collect();
+        assert_eq!(creates, [true, false], "{number}");
+        assert!(outcome.left_behind.is_empty());
+        assert_eq!(look(&lab.surroundings.connect).await, before, "{number}");
+    }
+    // An error that is not about it is not taken for one, and a second refusal is the end.
+    let (lab, sent) = lab(ServerVersion::V2025, &faults(&["error=25602@create"])).await;
+    assert_eq!(refusal(&lab.capture().await.unwrap_err()).3, 25602);
+    assert_eq!(sent.changes().len(), 1);
+    let (lab, sent) = self::lab(ServerVersion::V2025, &faults(&["error=25703@create"])).await;
+    assert_eq!(refusal(&lab.capture().await.unwrap_err()).3, 25703);
+    assert_eq!(sent.changes().len(), 2);
 }

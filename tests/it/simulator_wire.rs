@@ -2,10 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attention;
-mod double;
+pub(crate) mod double;
 mod hooks;
 mod procedures;
-mod raw;
+pub(crate) mod raw;
 mod types;
 
 use double::{Double, PASSWORD, Seen, config, connect, info, message, number, serve};
@@ -51,6 +51,7 @@ async fn a_plain_login_reaches_the_backend_whole() {
         host: "workstation".into(),
         application: "wire tests".into(),
         database: "tempdb".into(),
+        access_token: None,
     };
     assert_eq!(double.seen().first(), Some(&Seen::Login(expected)));
     assert!(server.certificate_pem().is_none());

@@ -2,13 +2,14 @@
 
 use super::rights::Rights;
 use crate::agent::clock::Clock;
+use crate::agent::listing::Listing;
 use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal, counters, meaning};
 use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, symbol_trace_flags};
+use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, counter_names, symbol_trace_flags};
 use std::time::Duration;
 
 /// How long the look takes.
@@ -21,6 +22,20 @@ pub(crate) struct FlagState {
     pub flag: u32,
     /// Whether it is on globally; `None` where TRACESTATUS could not be read.
     pub global: Option<bool>,
+    /// Whether another run of ours names it in its marker: on, it is on by that run, and counts as off before.
+    pub of_another_run: bool,
+}
+
+impl FlagState {
+    /// A flag that no other run names.
+    pub(crate) fn new(flag: u32, global: Option<bool>) -> Self {
+        Self { flag, global, of_another_run: false }
+    }
+
+    /// Whether it was on before any run of ours, by -T or by somebody.
+    pub(crate) fn is_on_before(&self) -> bool {
+        self.global == Some(true) && !self.of_another_run
+    }
 }
 
 /// The rate of events that are counted, against the limit.
@@ -53,15 +68,43 @@ pub(super) async fn flag_states(
     if flags.is_empty() {
         return Ok(Vec::new());
     }
-    match read_flags(server, statements, flags).await {
+    match read_with_runs(server, statements, flags).await {
         Ok(states) => Ok(states),
         Err(error) if error.is_connection_lost() => Err(error.into()),
         Err(error) => {
             let message = format!("the state of trace flags is unknown: {}", counters::chain(&error));
             problems.push(Problem::new("trace_status_unknown", Severity::Warning, message));
-            Ok(flags.iter().map(|&flag| FlagState { flag, global: None }).collect())
+            Ok(flags.iter().map(|&flag| FlagState::new(flag, None)).collect())
         }
     }
+}
+
+/// The flags, and of those on which another run of ours names. A run can end between the two answers and take its flag and
+/// its name with it, so a flag that nobody names is looked at once more.
+async fn read_with_runs(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    flags: &[u32],
+) -> Result<Vec<FlagState>, SqlServerError> {
+    let mut states = read_flags(server, statements, flags).await?;
+    if !states.iter().any(|state| state.global == Some(true)) {
+        return Ok(states);
+    }
+    let Ok(sql) = statements.common("list_sessions", &[]) else { return Ok(states) };
+    // Without the right to see event sessions a flag counts as somebody's, and stays on.
+    let seen = match server.table(&sql).await {
+        Ok(table) => Listing::from_table(&table),
+        Err(error) if error.is_connection_lost() => return Err(error),
+        Err(_) => return Ok(states),
+    };
+    let is_named = |flag: u32| seen.markers().any(|marker| marker.flags.contains(&flag));
+    if states.iter().any(|state| state.global == Some(true) && !is_named(state.flag)) {
+        states = read_flags(server, statements, flags).await?;
+    }
+    for state in &mut states {
+        state.of_another_run = is_named(state.flag);
+    }
+    Ok(states)
 }
 
 /// Reads TRACESTATUS of some flags. A flag without a row is off.
@@ -77,7 +120,7 @@ pub(crate) async fn read_flags(
             table.integer(row, "TraceFlag") == Some(i64::from(flag)) && table.integer(row, "Global") == Some(1)
         })
     };
-    Ok(flags.iter().map(|&flag| FlagState { flag, global: Some(is_on(flag)) }).collect())
+    Ok(flags.iter().map(|&flag| FlagState::new(flag, Some(is_on(flag)))).collect())
 }
 
 /// Reads every counter once. One that is refused is told now, with what to do about it; where none can be read there is
@@ -91,7 +134,7 @@ pub(super) async fn check_counters(
     problems: &mut Vec<Problem>,
 ) -> Result<(), CaptureError> {
     let counters::Reading { snapshot, lacking, unreadable } =
-        counters::read_each(server, statements, clock, &counters::names(scenarios)).await?;
+        counters::read_each(server, statements, clock, &counter_names(scenarios)).await?;
     problems.extend(lacking);
     let hint = |error: &SqlServerError| error.number().and_then(|number| rights.view_refused_hint(number));
     problems.extend(unreadable.iter().map(|(view, error)| {

@@ -2,7 +2,7 @@
 
 use crate::{
     analyze::{deltas::some_of, facts::Facts},
-    model::Finding,
+    model::{Finding, ServerVersion},
 };
 
 /// Whether any session counts only some of its events by design.
@@ -24,8 +24,8 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
         ));
     }
     if !filters.is_empty() {
-        let snapshots = || facts.evidence.before.iter().chain(&facts.evidence.after);
-        let counters = if snapshots().any(|snapshot| snapshot.tables.contains_key("dm_db_wait_stats")) {
+        let version = facts.evidence.server.as_ref().and_then(|server| server.version);
+        let counters = if version == Some(ServerVersion::AzureDb) {
             "waits are those of the connected database (sys.dm_db_wait_stats), and the other counters the whole server's"
         } else {
             "the counters are the whole server's"

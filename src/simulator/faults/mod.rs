@@ -2,6 +2,7 @@
 //! fail at a moment.
 
 pub mod kinds;
+pub mod login;
 pub mod moments;
 pub mod switches;
 
@@ -85,6 +86,11 @@ impl Fault {
     /// All names and what each takes.
     pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         FAULTS.into_iter()
+    }
+
+    /// Whether it happens once, at a statement.
+    pub fn is_of_moment(&self) -> bool {
+        matches!(self.kind, FaultKind::Moment(_))
     }
 
     /// All names, separated by commas.
@@ -198,6 +204,11 @@ mod tests {
             ("clock-jump=9223372036854775807@start", "takes seconds, forward or back"),
             ("vanish=hidden@start", "takes dropped, stopped"),
             ("ddl-trigger=audit@create", "takes no `@create`"),
+            ("login=locked:x", "takes refused, locked, expired"),
+            ("login=0", "takes refused, locked, expired"),
+            ("login=locked@create", "takes no `@create`"),
+            ("tls=new", "takes closed, old, expired or other-name"),
+            ("route=db2", "takes a host and a port"),
         ] {
             let error: FaultError = text.parse::<Fault>().unwrap_err();
             assert!(error.to_string().contains(wanted), "{text}: {error}");

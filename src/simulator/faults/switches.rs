@@ -3,6 +3,7 @@
 use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
 use crate::simulator::faults::kinds::{DdlTrigger, FaultKind, SymboliseAt};
+use crate::simulator::faults::login::LoginFaults;
 use crate::simulator::faults::{At, Fault};
 use crate::simulator::output::Message;
 use crate::simulator::versions::RawStackForm;
@@ -47,6 +48,8 @@ pub struct Switches {
     pub attention: AttentionReply,
     /// What a server trigger does at each statement on event sessions; `None`: there is none.
     pub ddl_trigger: Option<DdlTrigger>,
+    /// What is wrong before a session is there.
+    pub login: LoginFaults,
 }
 
 impl Switches {
@@ -61,6 +64,9 @@ impl Switches {
                 FaultKind::StackDepth(depth) => switches.stack_depth = Some(*depth),
                 FaultKind::FrameAddressesShown => switches.frame_addresses_shown = true,
                 FaultKind::TextValues(form) => switches.text_values = Some(*form),
+                FaultKind::Login(fault) => switches.login.login = Some(*fault),
+                FaultKind::Tls(fault) => switches.login.tls = Some(*fault),
+                FaultKind::Route(route) => switches.login.route = Some(route.clone()),
                 FaultKind::TargetNameGiven => switches.target_name_given = true,
                 FaultKind::RefusalHides => switches.refusal_hides = true,
                 FaultKind::NoEventLossAllowed => switches.no_event_loss_allowed = true,

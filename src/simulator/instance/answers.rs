@@ -74,6 +74,10 @@ impl Host for Instance {
         views::columns(self.version.version, schema, name)
     }
 
+    fn object_id(&self, schema: &str, name: &str) -> Option<i32> {
+        views::objects::object_id(self.version.version, name).filter(|_| schema.eq_ignore_ascii_case("sys"))
+    }
+
     fn rows(
         &self,
         session: &SessionContext,
@@ -95,6 +99,11 @@ impl Host for Instance {
 
     fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool> {
         self.rights(&session.login).has(permission)
+    }
+
+    fn has_database_permission(&self, session: &SessionContext, database: &str, permission: &str) -> Option<bool> {
+        self.databases().iter().find(|(_, known)| known.eq_ignore_ascii_case(database))?;
+        self.rights(&session.login).has_in_database(permission)
     }
 
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool> {

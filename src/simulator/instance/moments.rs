@@ -1,6 +1,7 @@
 //! Owns what faults of a moment do to an instance.
 
 use crate::simulator::dbcc::TraceFlags;
+use crate::simulator::events::Engine;
 use crate::simulator::faults::At;
 use crate::simulator::faults::moments::Moment as Fault;
 use crate::simulator::host::{CutAt, Disturbance, SessionContext};
@@ -59,7 +60,7 @@ impl Instance {
             Process { started: now, before: Some(Before { reading, busy_micros }), ended: CancellationToken::new() };
         state.cleared = Cleared { waits: Some(reading), latches: Some(reading), spinlocks: Some(reading) };
         state.flags = TraceFlags::at_startup(&self.startup_flags);
-        self.on_engine(state, now, |engine, world| engine.restart(world));
+        self.on_engine(state, now, Engine::restart);
     }
 }
 

@@ -19,7 +19,9 @@ pub enum Phase {
 /// A point of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookPoint<'a> {
-    /// The connection, counted from 1 in the order of accepting; failed logins count.
+    /// The instance, counted from 1.
+    pub instance: u32,
+    /// The connection to it, counted from 1 in the order of accepting; failed logins count.
     pub connection: u64,
     /// The statement text, counted from 1 in its connection: each batch, and each call that runs a statement.
     pub request: u64,

@@ -30,7 +30,7 @@ fn every_fault_is_on_the_page_and_every_one_on_it_is_known() {
             continue;
         }
         text.parse::<Fault>().unwrap_or_else(|error| panic!("{text}: {error}"));
-        listed.insert(text.split('=').next().unwrap());
+        listed.insert(text.split(['=', '@']).next().unwrap());
     }
     let known: BTreeSet<&str> = Fault::all().map(|(name, _)| name).collect();
     assert_eq!(listed, known);
@@ -45,7 +45,7 @@ fn every_row_rests_on_something() {
             "documented" | "measured" => assert!(!source.is_empty() && source != "none", "{behaviour}"),
             "assumed" => assert!(!source.is_empty(), "{behaviour}"),
             // What can only be made to fail has no basis.
-            "" => assert!(other.starts_with("`--fault error="), "{behaviour}"),
+            "" => assert!(other.starts_with("`--fault "), "{behaviour}"),
             _ => panic!("{behaviour}: {basis}"),
         }
     }
@@ -116,6 +116,29 @@ fn text_stands_in_documents_as_told() {
         let server = capturing(version, faults, &wait(key), ring);
         assert!(server.target("s").contains(text), "{version}: {}", server.target("s"));
     }
+}
+
+#[test]
+fn documents_end_where_they_are_told_to() {
+    let rva = "sqlos.wait_info(ACTION(package0.callstack_rva) WHERE wait_type = 145 AND opcode = 1)";
+    let frames = "package0.histogram(SET source = N'package0.callstack_rva')";
+    let cut = |fault: &str| {
+        let whole = capturing(ServerVersion::V2022, &[], rva, frames).target("s");
+        let cut = capturing(ServerVersion::V2022, &[fault], rva, frames).target("s");
+        assert!(whole.starts_with(&cut) && cut.len() > 10, "{fault}: {cut}");
+        (cut, whole)
+    };
+    let (in_element, whole) = cut("cut-target=element");
+    assert!(in_element.rfind('<') > in_element.rfind('>') && in_element.len() < whole.len(), "{in_element}");
+    let (in_data, _) = cut("cut-target=cdata");
+    assert!(in_data.rfind("<![CDATA[") > in_data.rfind("]]>"), "{in_data}");
+    let (after, _) = cut("cut-target=1000");
+    assert_eq!(after.chars().count(), 1_000);
+    let (without_entities, whole) = cut("cut-target=entity");
+    assert_eq!(without_entities, whole);
+    let escaped = capturing(ServerVersion::V2022, &["cut-target=entity", "text-values=escaped"], rva, frames);
+    let escaped = escaped.target("s");
+    assert!(escaped.rfind('&') > escaped.rfind(';'), "{escaped}");
 }
 
 #[test]

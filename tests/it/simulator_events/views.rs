@@ -69,7 +69,9 @@ fn every_row_fits_its_columns() {
             "dm_hadr_availability_replica_states",
             "server_permissions",
             "server_triggers",
+            "server_trigger_events",
             "server_audits",
+            "server_audit_specifications",
         ];
         let expected: Vec<&str> =
             expected.into_iter().filter(|view| server.instance.columns("sys", view).is_some()).collect();

@@ -15,7 +15,7 @@ use xestack::simulator::wire::hooks::Hooks;
 
 /// Longer than any test.
 pub(super) const FOR_EVER: Duration = Duration::from_hours(1);
-pub(super) const PASSWORD: &str = "P@ssw0rd! žluť";
+pub(crate) const PASSWORD: &str = "P@ssw0rd! žluť";
 
 /// What the sessions were asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub(super) enum Seen {
     End(u16),
 }
 
-pub(super) type Connection = Client<Compat<TcpStream>>;
+pub(crate) type Connection = Client<Compat<TcpStream>>;
 type Script = dyn Fn(&Request) -> Vec<Step> + Send + Sync;
 
 /// The backend: a script, and a record of what happened.
@@ -183,7 +183,7 @@ pub(super) fn config(server: &Server) -> Config {
     config
 }
 
-pub(super) async fn connect(config: Config) -> tiberius::Result<Connection> {
+pub(crate) async fn connect(config: Config) -> tiberius::Result<Connection> {
     let address = config.get_addr();
     let (_, port) = address.rsplit_once(':').unwrap();
     let tcp = TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).await.unwrap();

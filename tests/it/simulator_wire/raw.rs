@@ -12,7 +12,7 @@ use xestack::simulator::server::{Server, ServerOptions, TlsMode, start};
 use xestack::simulator::value::{Column, Datum, SqlType};
 use xestack::simulator::wire::attention::AttentionReply;
 
-fn packet(kind: u8, status: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(kind: u8, status: u8, body: &[u8]) -> Vec<u8> {
     let mut out = vec![kind, status];
     out.extend_from_slice(&((body.len() + 8) as u16).to_be_bytes());
     out.extend_from_slice(&[0, 0, 1, 0]);
@@ -45,14 +45,14 @@ fn login() -> Vec<u8> {
     packet(0x10, 1, &body)
 }
 
-fn batch(sql: &str, status: u8) -> Vec<u8> {
+pub(crate) fn batch(sql: &str, status: u8) -> Vec<u8> {
     let mut body = vec![4, 0, 0, 0];
     body.extend_from_slice(&utf16(sql));
     packet(1, status, &body)
 }
 
 /// Reads one message: what the packets of an answer carry.
-async fn read_message(tcp: &mut TcpStream) -> Vec<u8> {
+pub(crate) async fn read_message(tcp: &mut TcpStream) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
         let mut header = [0; 8];
@@ -68,7 +68,12 @@ async fn read_message(tcp: &mut TcpStream) -> Vec<u8> {
 }
 
 async fn logged_in(server: &Server) -> TcpStream {
-    let mut tcp = TcpStream::connect(server.local_addr()).await.unwrap();
+    logged_in_at(server.local_addr()).await
+}
+
+/// Logged in with [`PASSWORD`] to a server without encryption.
+pub(crate) async fn logged_in_at(address: SocketAddr) -> TcpStream {
+    let mut tcp = TcpStream::connect(address).await.unwrap();
     tcp.write_all(&prelogin()).await.unwrap();
     read_message(&mut tcp).await;
     tcp.write_all(&login()).await.unwrap();

@@ -241,12 +241,17 @@ fn variant(value: Datum) -> Datum {
     Datum::Variant(base, Box::new(value))
 }
 
-/// Server permissions only: any securable but the server answers NULL.
+/// Permissions on the server, and in a database: the current one without a name. Any other securable answers NULL.
 fn has_permission(call: &Call<'_>) -> Result<Datum, Message> {
-    if !call.is_null(0) || !call.is_null(1) || call.is_null(2) {
-        return Ok(Datum::Null);
-    }
-    Ok(flag(call.server.host.has_permission(call.server.context, call.text(2))))
+    let (host, context, permission) = (call.server.host, call.server.context, call.text(2));
+    Ok(match (call.is_null(0), call.is_null(1), call.is_null(2)) {
+        (true, true, false) => flag(host.has_permission(context, permission)),
+        (unnamed, false, false) if call.text(1).eq_ignore_ascii_case("DATABASE") => {
+            let database = if unnamed { &context.database } else { call.text(0) };
+            flag(host.has_database_permission(context, database, permission))
+        }
+        _ => Datum::Null,
+    })
 }
 
 /// System objects have negative ids; theirs is made of the name here. NULL for what the server does not have.
@@ -258,12 +263,7 @@ fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
         [.., schema, name] => (if schema.is_empty() { "sys" } else { *schema }, *name),
         [] => return Ok(Datum::Null),
     };
-    Ok(if call.server.host.columns(schema, name).is_some() {
-        let hash = name.bytes().fold(17_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        Datum::Int(-i64::from(hash % 1_000_000_000) - 1)
-    } else {
-        Datum::Null
-    })
+    Ok(call.server.host.object_id(schema, name).map_or(Datum::Null, |id| Datum::Int(id.into())))
 }
 
 /// Version 4, variant 1, as NEWID makes them.
