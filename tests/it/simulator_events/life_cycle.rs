@@ -3,7 +3,7 @@
 use super::{CALLSTACKS, Server, YIELDS, int, login, total};
 use std::time::Duration;
 use xestack::model::ServerVersion;
-use xestack::simulator::host::Host;
+use xestack::simulator::host::{Host, SessionContext};
 use xestack::simulator::value::{Datum, SqlType};
 
 const CREATE: &str = "CREATE EVENT SESSION [x] ON SERVER
