@@ -18,6 +18,7 @@ mod connecting;
 mod demo;
 mod doctor;
 mod fleet;
+mod golden;
 mod hostile;
 mod kill_points;
 mod layers;
