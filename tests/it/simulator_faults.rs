@@ -78,6 +78,7 @@ impl Client {
             query_timeout: LIMIT,
             workstation: "test".to_owned(),
             read_only: false,
+            browser_port: 1434,
         };
         Self(Connection::open(&options).await.unwrap())
     }
