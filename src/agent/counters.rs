@@ -2,21 +2,9 @@
 
 use crate::agent::clock::Clock;
 use crate::agent::server::Server;
-use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
-use crate::statements::Statements;
-
-/// The counters of scenarios, each once.
-pub(super) fn names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
-}
+use crate::statements::{NO_LOCK_TIMEOUT, Statements};
 
 /// Reads tables by their names in the catalogue. A table that cannot be read is left out and becomes a problem, so that
 /// one missing right does not cost the others; only a lost connection is an error.
@@ -28,13 +16,34 @@ pub(super) async fn read(
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
     let (snapshot, refused) = read_each(server, statements, clock, names).await?;
-    for (name, error) in &refused {
-        let problem = unreadable(name, error);
-        if !problems.contains(&problem) {
-            problems.push(problem);
+    note(&refused, problems);
+    Ok(snapshot)
+}
+
+/// A sample: as [`read`], in a batch that waits for no lock.
+pub(super) async fn poll(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+    problems: &mut Vec<Problem>,
+) -> Result<Snapshot, SqlServerError> {
+    let taken_at = clock.utc();
+    let Ok(batch) = statements.poll(names) else { return Ok(Snapshot { taken_at, ..Snapshot::default() }) };
+    match server.run(&batch).await {
+        Ok(tables) => Ok(Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }),
+        Err(error) if error.is_connection_lost() => Err(error),
+        Err(_) => {
+            // The batch may have ended before its last statement.
+            match server.run(NO_LOCK_TIMEOUT).await {
+                Err(error) if error.is_connection_lost() => return Err(error),
+                _ => {}
+            }
+            let (snapshot, refused) = read_apart(server, statements, clock, names).await?;
+            note(&refused, problems);
+            Ok(snapshot)
         }
     }
-    Ok(snapshot)
 }
 
 /// Reads tables by their names in the catalogue, and gives with them the names of those that could not be read, with the
@@ -44,27 +53,49 @@ pub(super) async fn read_each(
     statements: &Statements<'_>,
     clock: &dyn Clock,
     names: &[String],
-) -> Result<(Snapshot, Vec<(String, SqlServerError)>), SqlServerError> {
-    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
-    let mut unreadable = Vec::new();
-    let Ok(batch) = statements.counters(names) else { return Ok((snapshot, unreadable)) };
+) -> Result<Told, SqlServerError> {
+    let taken_at = clock.utc();
+    let Ok(batch) = statements.counters(names) else {
+        return Ok((Snapshot { taken_at, ..Snapshot::default() }, vec![]));
+    };
     match server.run(&batch).await {
-        Ok(tables) => snapshot.tables = names.iter().cloned().zip(tables).collect(),
-        Err(error) if error.is_connection_lost() => return Err(error),
-        Err(_) => {
-            for name in names {
-                let Ok(sql) = statements.common(name, &[]) else { continue };
-                match server.table(&sql).await {
-                    Ok(table) => {
-                        snapshot.tables.insert(name.clone(), table);
-                    }
-                    Err(error) if error.is_connection_lost() => return Err(error),
-                    Err(error) => unreadable.push((name.clone(), error)),
-                }
-            }
+        Ok(tables) => Ok((Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }, vec![])),
+        Err(error) if error.is_connection_lost() => Err(error),
+        Err(_) => read_apart(server, statements, clock, names).await,
+    }
+}
+
+/// What could be read, and the names of what could not, with the server's word.
+type Told = (Snapshot, Vec<(String, SqlServerError)>);
+
+/// Each table in a batch of its own.
+async fn read_apart(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    clock: &dyn Clock,
+    names: &[String],
+) -> Result<Told, SqlServerError> {
+    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
+    let mut refused = Vec::new();
+    for name in names {
+        let Ok(sql) = statements.common(name, &[]) else { continue };
+        match server.table(&sql).await {
+            Ok(table) => drop(snapshot.tables.insert(name.clone(), table)),
+            Err(error) if error.is_connection_lost() => return Err(error),
+            Err(error) => refused.push((name.clone(), error)),
         }
     }
-    Ok((snapshot, unreadable))
+    Ok((snapshot, refused))
+}
+
+/// Each table that could not be read is a problem once.
+fn note(refused: &[(String, SqlServerError)], problems: &mut Vec<Problem>) {
+    for (name, error) in refused {
+        let problem = unreadable(name, error);
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
 }
 
 /// That a table could not be read.

@@ -3,14 +3,17 @@
 
 pub mod cleanup;
 pub mod clock;
+mod close;
 mod counters;
 pub mod doctor;
 mod flags;
+mod guards;
 mod home;
 pub mod journal;
 mod listing;
 mod locks;
 mod meaning;
+mod open;
 mod outcome;
 mod preflight;
 pub mod progress;
@@ -24,10 +27,11 @@ mod undo;
 mod window;
 
 pub use cleanup::{CleanupOptions, CleanupOutcome, cleanup};
+pub use outcome::{
+    CaptureError, CaptureOptions, GuardOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions,
+};
 pub use server::RECONNECT_LIMIT;
 pub use undo::{Answer, HandedOver, Sent};
-
-pub use outcome::{CaptureError, CaptureOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions};
 
 use crate::agent::clock::Clock;
 use crate::agent::journal::{Journal, Step};
@@ -41,6 +45,7 @@ use crate::model::{Evidence, Problem};
 use crate::sqlserver::ConnectOptions;
 use crate::statements::Statements;
 use crate::store::bundle::MapKey;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -262,6 +267,7 @@ fn finish(
         keys.into_iter().map(key).collect::<Vec<_>>()
     });
     let map_keys = map_keys.collect();
+    let (other_runs, other_event_sessions) = others(&plan, &gathered, run_id);
     let evidence = Evidence {
         id: run_id.to_string(),
         scenario: Some(options.scenario.clone()),
@@ -274,7 +280,8 @@ fn finish(
         trace_flags: restored.trace_flags,
         modules: plan.modules,
         map_names: plan.map_names,
-        other_event_sessions: plan.other_event_sessions,
+        other_event_sessions,
+        other_runs,
         problems: plan.problems.into_iter().chain(gathered.problems).collect(),
     };
     Ok(Outcome {
@@ -285,4 +292,22 @@ fn finish(
         left_behind,
         interrupted: surroundings.interrupt.is_signalled(),
     })
+}
+
+/// Event sessions beside this run's, before the window or at any moment of it: those of other runs of this program, told
+/// by their markers, and those of others.
+fn others(plan: &Plan, gathered: &Gathered, run_id: &RunId) -> (Vec<String>, Vec<String>) {
+    let snapshots = gathered.before.iter().chain(&gathered.samples).chain(&gathered.after);
+    let tables = snapshots.filter_map(|snapshot| snapshot.tables.get("dm_xe_sessions"));
+    let seen = tables.flat_map(|table| (0..table.rows.len()).filter_map(|row| table.text(row, "name")));
+    let all: BTreeSet<&str> = plan.running_sessions.iter().map(String::as_str).chain(seen).collect();
+    let mut others = (Vec::new(), Vec::new());
+    for name in all {
+        match name.parse::<Marker>() {
+            Ok(marker) if marker.run_id == *run_id => {}
+            Ok(_) => others.0.push(name.to_owned()),
+            Err(_foreign) => others.1.push(name.to_owned()),
+        }
+    }
+    others
 }

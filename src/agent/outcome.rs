@@ -21,6 +21,19 @@ pub struct TraceFlagOptions {
     pub force: bool,
 }
 
+/// Other limits than the scenario's on what an open window may do to its server; each `None` keeps the scenario's.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GuardOptions {
+    /// Dropped events.
+    pub max_dropped_events: Option<u64>,
+    /// Share of the schedulers that SQL Server may use, 0 to 1, where it grew by more than `max_cpu_growth`.
+    pub max_cpu_share: Option<f64>,
+    /// Growth of that share since before the start, 0 to 1.
+    pub max_cpu_growth: Option<f64>,
+    /// Share of one core that the collector's own session may use, 0 to 1.
+    pub max_own_cpu_share: Option<f64>,
+}
+
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaptureOptions {
@@ -46,6 +59,8 @@ pub struct CaptureOptions {
     pub sample_one_in: Option<u64>,
     /// Trace flags.
     pub trace_flags: TraceFlagOptions,
+    /// Limits on what the open window may do to the server.
+    pub guards: GuardOptions,
     /// Take the counters and make no event session.
     pub counters_only: bool,
     /// Where journals are kept.
@@ -67,6 +82,7 @@ impl CaptureOptions {
             session_id: None,
             sample_one_in: None,
             trace_flags: TraceFlagOptions::default(),
+            guards: GuardOptions::default(),
             counters_only: false,
             state_dir,
         }

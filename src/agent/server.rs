@@ -4,12 +4,13 @@ use crate::agent::clock::Clock;
 use crate::agent::progress::Interrupt;
 use crate::model::Table;
 use crate::sqlserver::{ConnectOptions, Connection, SqlServerError};
+use crate::statements::RECONNECT_LIMIT_SECONDS;
 use crate::store::bundle::StatementRecord;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// For how long a broken connection is tried again, with growing pauses, before it is given up.
-pub const RECONNECT_LIMIT: Duration = Duration::from_mins(1);
+pub const RECONNECT_LIMIT: Duration = Duration::from_secs(RECONNECT_LIMIT_SECONDS);
 /// The first pause between two attempts; each further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);

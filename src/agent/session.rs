@@ -3,13 +3,29 @@
 use crate::agent::journal::{State, Step};
 use crate::agent::outcome::{CaptureError, RawTarget};
 use crate::agent::progress::Progress;
-use crate::agent::window::Window;
+use crate::agent::window::{Open, Window};
 use crate::agent::{counters, lock, meaning};
 use crate::catalog::sessions::Scenario;
-use crate::model::{EventContext, Problem, SessionEvidence, Severity};
+use crate::model::{EventContext, Problem, SessionEvidence, SessionState, Severity};
 use crate::parse::target;
 use crate::sqlserver::SqlServerError;
 use crate::statements::SessionDefinition;
+
+/// `The event, "…", does not exist in the event session. Object cannot be dropped from the event session.`
+const EVENT_NOT_IN_SESSION: u32 = 25653;
+/// `Cannot alter the event session …, because it does not exist or you do not have permission.`
+const DOES_NOT_EXIST: u32 = 15151;
+
+/// Whether a session fires no more events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// It does not.
+    Silent,
+    /// It does: the server refused.
+    Refused,
+    /// There is no such session.
+    Gone,
+}
 
 /// An event session at work.
 #[derive(Debug, Clone)]
@@ -31,13 +47,10 @@ impl CaptureSession {
     }
 
     /// What is known of it before its target is read.
-    fn evidence(&self) -> SessionEvidence {
+    pub(super) fn evidence(&self) -> SessionEvidence {
         SessionEvidence {
             name: self.name().to_owned(),
-            context: EventContext {
-                event: Some(self.scenario.session.event.clone()),
-                wait_type: self.scenario.session.wait_type().map(str::to_owned),
-            },
+            context: context(&self.scenario),
             bucket: Some(self.bucket.clone()),
             filter_keys: self.definition.keys.clone().unwrap_or_default(),
             sample_one_in: self.definition.filters.sample_one_in,
@@ -47,6 +60,14 @@ impl CaptureSession {
             live: true,
             ..SessionEvidence::default()
         }
+    }
+}
+
+/// What the events of a scenario's session are.
+pub(super) fn context(scenario: &Scenario) -> EventContext {
+    EventContext {
+        event: Some(scenario.session.event.clone()),
+        wait_type: scenario.session.wait_type().map(str::to_owned),
     }
 }
 
@@ -118,19 +139,33 @@ impl Window {
         }
     }
 
-    /// Ends the firing and keeps the target; false where the server refuses that.
-    pub(super) async fn silence(&mut self, session: &CaptureSession) -> Result<bool, CaptureError> {
+    /// Ends the firing and keeps the target.
+    pub(super) async fn silence(&mut self, session: &CaptureSession) -> Result<Silence, CaptureError> {
         let sql = self.statements().drop_event(session.name(), &session.scenario.session.event)?;
         match self.change(Step::DropEvent { session: session.name().to_owned() }, &sql).await {
-            Ok(()) => Ok(true),
-            Err(CaptureError::Server(error)) if error.number().is_some() => Ok(false),
+            Ok(()) => Ok(Silence::Silent),
+            Err(CaptureError::Server(error)) => match error.number() {
+                // Sent before, and its answer was lost.
+                Some(EVENT_NOT_IN_SESSION) => Ok(Silence::Silent),
+                Some(DOES_NOT_EXIST) => Ok(Silence::Gone),
+                Some(_) => Ok(Silence::Refused),
+                None => Err(CaptureError::Server(error)),
+            },
             Err(error) => Err(error),
         }
     }
 
-    /// The target as it is, saved and read; without a target where the session is gone, which is another matter than a
-    /// session without events (field report L-05).
-    pub(super) async fn read(&mut self, session: &CaptureSession) -> Result<SessionEvidence, CaptureError> {
+    /// The target as it is, saved and read; without a target, what became of the session: gone and stopped are other
+    /// matters than a session without events (field report L-05).
+    pub(super) async fn read(
+        &mut self,
+        session: &CaptureSession,
+        open: Option<&Open>,
+    ) -> Result<SessionEvidence, CaptureError> {
+        if self.was_started_again(session) {
+            let state = Some(SessionState::StartedAgain);
+            return Ok(SessionEvidence { state, ..session.evidence() });
+        }
         let sql = self.statements().read_target(session.name())?;
         let table = self.server.table(&sql).await?;
         let unsigned = |name: &str| table.integer(0, name).and_then(|number| u64::try_from(number).ok());
@@ -138,17 +173,21 @@ impl Window {
             dropped_events: unsigned("dropped_event_count"),
             dropped_buffers: unsigned("dropped_buffer_count"),
             buffer_bytes: unsigned("regular_buffer_size"),
+            max_duration_seconds: self.max_duration(),
             ..session.evidence()
         };
-        if let Some(text) = table.text(0, "target_data") {
-            evidence.target = target::parse_targets(text).into_iter().next();
-            self.gathered.targets.push(RawTarget {
-                session: session.name().to_owned(),
-                bucket: evidence.bucket.clone(),
-                symbolised: false,
-                text: text.to_owned(),
-            });
-        }
+        let Some(text) = table.text(0, "target_data") else {
+            evidence.state = Some(self.state_of(session, open).await?);
+            return Ok(evidence);
+        };
+        evidence.state = Some(SessionState::Running);
+        evidence.target = target::parse_targets(text).into_iter().next();
+        self.gathered.targets.push(RawTarget {
+            session: session.name().to_owned(),
+            bucket: evidence.bucket.clone(),
+            symbolised: false,
+            text: text.to_owned(),
+        });
         Ok(evidence)
     }
 

@@ -1,7 +1,7 @@
 //! Owns the survey: a few seconds of a session without call stacks, bucketed by the key itself, to find the keys that matter
 //! and how frequent their events are.
 
-use crate::agent::outcome::CaptureError;
+use crate::agent::outcome::{CaptureError, Refusal};
 use crate::agent::preflight::{self, EventPlan, ScenarioPlan};
 use crate::agent::progress::Progress;
 use crate::agent::session::CaptureSession;
@@ -42,7 +42,15 @@ pub(super) async fn survey(
     window.silence(&session).await?;
     let seconds = clock.monotonic().saturating_sub(started).as_secs_f64().max(0.001);
     window.await_dispatch(clock.monotonic(), planned.scenario.session.dispatch_latency_seconds).await;
-    let mut evidence = window.read(&session).await?;
+    let mut evidence = window.read(&session, None).await?;
+    if evidence.target.is_none() {
+        // Without its counts nothing would bound the capture that follows.
+        return Err(CaptureError::refused(
+            Refusal::Busy,
+            "the session that surveys the spinlocks was stopped or dropped by someone before it was read",
+            Some("find out who did it, and repeat the capture".to_owned()),
+        ));
+    }
     evidence.elapsed_ms = Some((seconds * 1000.0) as u64);
     window.remove(&session).await?;
     let counted: Vec<(u64, u64)> = evidence.target.as_ref().map(counts).unwrap_or_default();

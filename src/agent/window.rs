@@ -1,23 +1,18 @@
-//! Owns the window itself: the sessions are created, started, counted and silenced together, the counters taken around
-//! them. Putting back is not its business; what will have to be put back is in the journal before each change.
+//! Owns the window itself: the sessions are created and started together, the counters taken around them. Putting back
+//! is not its business; what will have to be put back is in the journal before each change.
 
+use crate::agent::guards::Guard;
 use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget, Refusal};
-use crate::agent::preflight::{EventPlan, Plan};
-use crate::agent::progress::Progress;
+use crate::agent::preflight::{EventPlan, Plan, ScenarioPlan};
 use crate::agent::run::Marker;
 use crate::agent::server::Server;
-use crate::agent::session::CaptureSession;
-use crate::agent::{SharedJournal, Surroundings, counters, flags, locks, survey};
+use crate::agent::session::{self, CaptureSession};
+use crate::agent::{SharedJournal, Surroundings, counters, flags, survey};
 use crate::catalog::sessions::Scenario;
-use crate::model::{self, Problem, SessionEvidence, Severity, Snapshot};
+use crate::model::{self, Problem, SessionEvidence, SessionState, Severity, Snapshot, UtcMicros};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{SessionDefinition, Statements};
-use std::sync::Arc;
+use crate::statements::{SessionDefinition, Statements, snapshot_names};
 use std::time::Duration;
-
-/// Samples of the schedulers wanted in a window, and the least pause between two.
-const SAMPLES: u32 = 40;
-const LEAST_SAMPLE_PAUSE: Duration = Duration::from_millis(150);
 
 /// What the window has found so far.
 #[derive(Debug, Default)]
@@ -40,6 +35,46 @@ pub(super) struct Gathered {
     pub flag_scope: Option<&'static str>,
     /// Whether this run holds the lock around global flags.
     pub flags_locked: bool,
+    /// Whether another server answers under the name now: nothing of this run is on it.
+    pub other_server: bool,
+}
+
+/// Why a window ends before its time, but for the user's wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EarlyEnd {
+    /// A guard's limit.
+    Guard,
+    /// An event session of this run does not run any more.
+    SessionLost,
+    /// The server started anew.
+    Restarted,
+    /// Another server answers under the name.
+    OtherServer,
+}
+
+/// The open window.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// When it opened, by the monotonic clock and by the wall's.
+    pub started: Duration,
+    pub started_at: UtcMicros,
+    /// When the server answered last, by the monotonic clock and by the wall's.
+    pub heard: Duration,
+    pub heard_at: UtcMicros,
+    /// When the sessions were last seen to run, by the monotonic clock.
+    pub seen_running: Duration,
+    pub guard: Guard,
+    /// Why it ended before its time.
+    pub early: Option<EarlyEnd>,
+}
+
+impl Open {
+    /// Whether a bound from the start on passed while the sessions went from seen running to seen stopped.
+    pub(super) fn had_passed(&self, bound: Duration) -> bool {
+        let slack = Duration::from_secs(1);
+        self.seen_running.saturating_sub(self.started) <= bound + slack
+            && self.heard.saturating_sub(self.started) + slack >= bound
+    }
 }
 
 /// A window at work.
@@ -75,35 +110,58 @@ impl Window {
             }
             result => result?,
         };
-        let started = self.surroundings.clock.monotonic();
-        let started_at = self.surroundings.clock.utc();
-        self.gathered.before = Some(self.counters().await?);
-        self.stay_open(started).await?;
-        let mut all_silent = true;
-        for session in &sessions {
-            all_silent &= self.silence(session).await?;
+        if sessions.is_empty() && !self.options.counters_only {
+            self.gathered.sessions.extend(self.not_created());
         }
-        let ended = self.surroundings.clock.monotonic();
-        let ended_at = self.surroundings.clock.utc();
-        self.gathered.window =
-            Some(model::Window { started_at, ended_at, elapsed_ms: ended.saturating_sub(started).as_millis() as u64 });
-        self.gathered.after = Some(self.counters().await?);
-        if sessions.is_empty() {
-            return Ok(());
+        let (started, started_at) = self.now();
+        let before = self.counters().await?;
+        let (heard, heard_at) = self.now();
+        let names = sessions.iter().map(|session| session.name().to_owned()).collect();
+        let guard = Guard::new(self.plan.guards, self.plan.load, names, &before);
+        self.gathered.before = Some(before);
+        let mut open = Open { started, started_at, heard, heard_at, seen_running: heard, guard, early: None };
+        let mut result = self.stay_open(&mut open, &sessions).await;
+        if result.is_ok() {
+            result = self.close(&mut open, &sessions).await;
         }
-        (self.surroundings.observer)(&Progress::Reading);
-        let latency = sessions.iter().map(|session| session.scenario.session.dispatch_latency_seconds).max();
-        self.await_dispatch(ended, latency.unwrap_or_default()).await;
-        if !all_silent {
-            let message = "the event could not be dropped from the running session, so events went on until the target was \
-                           read, a little longer than the counters";
-            self.gathered.problems.push(Problem::new("events_outlast_window", Severity::Warning, message));
+        if result.is_err() {
+            self.account_for_unread(&open, &sessions);
         }
-        for session in &sessions {
-            let evidence = self.read(session).await?;
-            self.gathered.sessions.push(evidence);
+        result?;
+        if open.early.is_some() || sessions.is_empty() { Ok(()) } else { flags::symbolise(self).await }
+    }
+
+    /// What would have been captured.
+    fn not_created(&self) -> Vec<SessionEvidence> {
+        let of_scenario = |planned: &ScenarioPlan| SessionEvidence {
+            name: self.marker.for_scenario(&planned.scenario.name).to_string(),
+            context: session::context(&planned.scenario),
+            bucket: Some("callstack".to_owned()),
+            live: true,
+            state: Some(SessionState::NotCreated),
+            ..SessionEvidence::default()
+        };
+        self.plan.scenarios.iter().map(of_scenario).collect()
+    }
+
+    /// Now, by the monotonic clock and by the wall's.
+    pub(super) fn now(&self) -> (Duration, UtcMicros) {
+        (self.surroundings.clock.monotonic(), self.surroundings.clock.utc())
+    }
+
+    /// What a window that broke off, or was left, has covered, and the sessions whose targets nobody has read.
+    pub(super) fn account_for_unread(&mut self, open: &Open, sessions: &[CaptureSession]) {
+        let Open { started, started_at, heard, heard_at, .. } = open;
+        let elapsed_ms = heard.saturating_sub(*started).as_millis() as u64;
+        self.gathered.window.get_or_insert(model::Window { started_at: *started_at, ended_at: *heard_at, elapsed_ms });
+        for session in sessions {
+            let evidence = session.evidence();
+            let is_read = |read: &SessionEvidence| read.name == evidence.name && read.bucket == evidence.bucket;
+            if !self.gathered.sessions.iter().any(is_read) {
+                let state = Some(SessionState::Unreachable);
+                self.gathered.sessions.push(SessionEvidence { state, ..evidence });
+            }
         }
-        flags::symbolise(self).await
     }
 
     /// The sessions of the window, created and then started together; none where only counters are taken.
@@ -172,65 +230,16 @@ impl Window {
         if self.surroundings.interrupt.is_signalled() { Err(CaptureError::Interrupted) } else { Ok(()) }
     }
 
-    /// The counters of all scenarios, each once.
-    async fn counters(&mut self) -> Result<Snapshot, SqlServerError> {
-        let names = counters::names(self.plan.scenarios.iter().map(|planned| &planned.scenario));
+    /// The counters of all scenarios, each once, and what is watched.
+    pub(super) async fn counters(&mut self) -> Result<Snapshot, SqlServerError> {
+        let names = snapshot_names(self.plan.scenarios.iter().map(|planned| &planned.scenario));
         self.read_counters(&names).await
     }
 
-    async fn read_counters(&mut self, names: &[String]) -> Result<Snapshot, SqlServerError> {
+    pub(super) async fn read_counters(&mut self, names: &[String]) -> Result<Snapshot, SqlServerError> {
         let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
         let clock = &*self.surroundings.clock;
         counters::read(&mut self.server, &statements, clock, names, &mut self.gathered.problems).await
-    }
-
-    /// Waits for the window to pass, sampling the schedulers on the way. A lost connection costs the samples, not the window.
-    async fn stay_open(&mut self, started: Duration) -> Result<(), CaptureError> {
-        let clock = Arc::clone(&self.surroundings.clock);
-        let observer = Arc::clone(&self.surroundings.observer);
-        let interrupt = self.surroundings.interrupt.clone();
-        let length = self.options.window;
-        let pause = (length / SAMPLES).max(LEAST_SAMPLE_PAUSE);
-        observer(&Progress::WindowOpened { length });
-        let end = started + length;
-        while clock.monotonic() < end {
-            let next = end.min(clock.monotonic() + pause);
-            tokio::select! {
-                () = clock.sleep_until(next) => {}
-                () = interrupt.signalled() => break,
-            }
-            observer(&Progress::WindowElapsed(clock.monotonic().saturating_sub(started)));
-            if clock.monotonic() < end {
-                self.sample().await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn sample(&mut self) -> Result<(), CaptureError> {
-        if !self.server.is_connected() {
-            return self.reconnect().await;
-        }
-        let sample = self.plan.scenarios.first().map(|planned| planned.scenario.counters.sample.clone());
-        match self.read_counters(&sample.into_iter().collect::<Vec<_>>()).await {
-            Ok(sample) => {
-                self.gathered.samples.push(sample);
-                Ok(())
-            }
-            Err(_lost) => self.reconnect().await,
-        }
-    }
-
-    /// After a lost connection: a new one, and the locks that died with the old one again, or the window is over.
-    async fn reconnect(&mut self) -> Result<(), CaptureError> {
-        self.server.reconnect().await?;
-        let message = "the connection broke inside the window and was made again";
-        self.gathered.problems.push(Problem::new("reconnected", Severity::Warning, message));
-        let statements = Statements::new(&self.surroundings.sessions, self.plan.version);
-        for planned in &self.plan.scenarios {
-            locks::take(&mut self.server, &statements, &locks::of_scenario(&planned.scenario)).await?;
-        }
-        Ok(())
     }
 
     /// Events reach the target up to a dispatch latency late; twice that is waited, less when the user insists.

@@ -37,6 +37,7 @@ use question::Question;
 use shares::Tally;
 use spinlock::{Backoffs, types::Types};
 use std::{
+    borrow::Cow,
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
@@ -45,6 +46,8 @@ use wrong_symbols::{Trust, trust};
 
 /// The report of the evidence.
 pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
+    let asked_for = &evidence.sessions;
+    let evidence = &of_created_sessions(evidence);
     let settings = &catalog.sos_yield;
     let located = locate(&evidence.sessions);
     let trust = trust(located.iter().map(|located| located.stack));
@@ -74,7 +77,7 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
             scenario: evidence.scenario.clone(),
             server: evidence.server.clone(),
             window: evidence.window,
-            sessions: evidence.sessions.iter().map(sessions::report).collect(),
+            sessions: asked_for.iter().map(sessions::report).collect(),
             trace_flags: evidence.trace_flags.clone(),
             problems,
         },
@@ -87,6 +90,16 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
         files: Vec::new(),
         databases: Vec::new(),
     }
+}
+
+/// The evidence without sessions that never were: nothing is missing of them, and nothing follows from them.
+fn of_created_sessions(evidence: &Evidence) -> Cow<'_, Evidence> {
+    if evidence.sessions.iter().all(sessions::was_created) {
+        return Cow::Borrowed(evidence);
+    }
+    let mut of_created = evidence.clone();
+    of_created.sessions.retain(sessions::was_created);
+    Cow::Owned(of_created)
 }
 
 /// Every stack with its place. Pasted stacks of a session count on after its target's slots. Values of a target that

@@ -28,6 +28,8 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/dm_os_sys_info@2012.sql",
     "common/dm_os_wait_stats.sql",
     "common/dm_os_wait_stats@2016.sql",
+    "common/dm_xe_sessions.sql",
+    "common/dm_xe_sessions@azure-db.sql",
     "common/drop_event.sql",
     "common/drop_session.sql",
     "common/event_session_columns.sql",
@@ -199,6 +201,16 @@ pub struct Limits {
     pub max_cpu_for_trace_flags: f64,
     /// Share of the committed memory target that session memory stays below, 0 to 1.
     pub max_memory_share: f64,
+    /// Dropped events above which an open window is ended.
+    pub max_dropped_events: u64,
+    /// Share of scheduler time above which an open window is ended, 0 to 1; only with `max_cpu_growth`.
+    pub max_cpu_share: f64,
+    /// What that share must have risen by since before the start, 0 to 1.
+    pub max_cpu_growth: f64,
+    /// Share of one core's time that the collector's own session may take, 0 to 1.
+    pub max_own_cpu_share: f64,
+    /// Successive samples in which CPU must be above its limits, or tasks wait for a worker.
+    pub successive_samples: u32,
 }
 
 /// All scenarios and statement texts.

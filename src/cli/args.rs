@@ -3,6 +3,7 @@
 use crate::agent::run::RunId;
 use crate::model::ServerVersion;
 use crate::report::Format;
+use crate::simulator::permissions::Account;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use secrecy::SecretString;
 use std::net::SocketAddr;
@@ -325,6 +326,10 @@ pub(super) struct SimulateArguments {
     /// Seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// NAME[=RIGHT[,RIGHT]...]: one more login, with sa's password and these permissions or roles (sysadmin, VIEW SERVER
+    /// STATE, VIEW DATABASE STATE, ...).
+    #[arg(long, value_name = "LOGIN")]
+    pub login: Vec<Account>,
     /// Trace flags on from the start, as with the server's -T.
     #[arg(long, value_name = "FLAG")]
     pub startup_flag: Vec<u32>,

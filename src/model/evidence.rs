@@ -119,6 +119,29 @@ pub struct EventContext {
     pub wait_type: Option<String>,
 }
 
+/// How an event session stood when its target was to be read. A session that was dropped, one that was stopped, and one
+/// that counted nothing look alike to a reader of targets, and are three things (field report L-05).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// It ran.
+    Running,
+    /// Neither in the catalogue nor running: someone dropped it.
+    Gone,
+    /// It is on a server that no longer answers under this name.
+    Unreachable,
+    /// In the catalogue and not running, as long after its start as its own MAX_DURATION.
+    StoppedByMaxDuration,
+    /// In the catalogue and not running, for no reason of its own: someone stopped it.
+    StoppedBySomeone,
+    /// In the catalogue and not running, because the server restarted.
+    StoppedByRestart,
+    /// It ran, but as another instance than the one that was started: someone stopped it and started it again.
+    StartedAgain,
+    /// The server refused to create it.
+    NotCreated,
+}
+
 /// One event session and its target document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SessionEvidence {
@@ -157,9 +180,15 @@ pub struct SessionEvidence {
     /// N of the predicate `package0.counter <= N`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_cap: Option<u64>,
+    /// Its own bound in time, the option MAX_DURATION, seconds; `None` where the server knows no such option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration_seconds: Option<u64>,
     /// Whether the name is a session of ours on a server (false: a file, pasted text).
     pub live: bool,
-    /// The document; `None` where the session was gone when it was to be read.
+    /// How it stood when its target was to be read; `None` for files, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<SessionState>,
+    /// The document; `None` where there was none to read.
     pub target: Option<Target>,
     /// Stacks that came without a target document (pasted text).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -212,6 +241,9 @@ pub struct Evidence {
     /// Event sessions of others that ran in the window; they can cause contention themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_event_sessions: Vec<String>,
+    /// Event sessions of other runs of this program that ran in the window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_runs: Vec<String>,
     /// What went wrong while collecting.
     pub problems: Vec<Problem>,
 }

@@ -15,12 +15,14 @@ pub use doctor::{
     ScenarioOutlook, ScenarioReadiness, ServerLoad, SideEffectOutlook, SymbolOutlook, TraceFlagOutlook, WouldRun,
 };
 pub use evidence::{
-    EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, Severity, Snapshot, TraceFlagUse, Window,
+    EventContext, Evidence, Problem, ServerIdentity, SessionEvidence, SessionState, Severity, Snapshot, TraceFlagUse,
+    Window,
 };
 pub use frame::{Address, CountedStack, Frame, Module, PdbIdentity, Stack};
 pub use report::{
     Basis, Capture, ClassTotal, Confidence, Finding, Gate, Interval, LatchRow, Mark, NextStep, Reason, Report, SCHEMA,
-    SessionReport, Share, SpinlockRow, StackClass, StackItem, Stacks, Tool, Verdict, VerdictKind, WaitRow,
+    SessionOutcome, SessionReport, Share, SpinlockRow, StackClass, StackItem, Stacks, StoppedBy, Tool, Verdict,
+    VerdictKind, WaitRow,
 };
 pub use table::{Table, Value};
 pub use target::{Slot, Target, TargetRoot};

@@ -217,6 +217,52 @@ pub struct Tool {
     pub version: String,
 }
 
+/// What came of an event session. Its losses (slots, drops, a cut, the cap) stand beside it: each can go with `counted`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionOutcome {
+    /// It ran, and counted events.
+    #[default]
+    Counted,
+    /// It ran, and there was nothing to count.
+    NoEvents,
+    /// There was no such session, or no document of it, when it was to be read: whatever it counted is lost.
+    Missing,
+    /// The session was there and stopped, which loses what it counted: by its own MAX_DURATION, by someone, or by a
+    /// restart of the server.
+    StoppedByServer,
+    /// The server refused to create it.
+    NotCreated,
+}
+
+impl SessionOutcome {
+    /// Every outcome, in the order of the contract.
+    pub const ALL: [Self; 5] = [Self::Counted, Self::NoEvents, Self::Missing, Self::StoppedByServer, Self::NotCreated];
+
+    /// The outcome's name in the contract, for example `stopped_by_server`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Counted => "counted",
+            Self::NoEvents => "no_events",
+            Self::Missing => "missing",
+            Self::StoppedByServer => "stopped_by_server",
+            Self::NotCreated => "not_created",
+        }
+    }
+}
+
+/// Who or what stopped an event session before its target was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoppedBy {
+    /// The session's own option MAX_DURATION.
+    MaxDuration,
+    /// Someone's statement.
+    Someone,
+    /// A restart of the server.
+    Restart,
+}
+
 /// One target document in the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionReport {
@@ -224,6 +270,12 @@ pub struct SessionReport {
     pub name: String,
     /// `package.event`, or null.
     pub event: Option<String>,
+    /// What came of it.
+    #[serde(default)]
+    pub outcome: SessionOutcome,
+    /// What stopped it, where the outcome is `stopped_by_server`; else null.
+    #[serde(default)]
+    pub stopped_by: Option<StoppedBy>,
     /// Slots asked for.
     pub slots_requested: Option<u64>,
     /// Slots the server gave.
@@ -240,6 +292,9 @@ pub struct SessionReport {
     pub dropped_buffers: Option<u64>,
     /// Whether the document was cut.
     pub target_cut: bool,
+    /// Whether it counted as many events as its own cap allows, and no more: shares hold for those.
+    #[serde(default)]
+    pub event_cap_reached: bool,
 }
 
 /// How the evidence was taken.

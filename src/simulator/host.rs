@@ -134,6 +134,10 @@ pub trait Host: Send + Sync {
     fn version_text(&self) -> String;
     /// HAS_PERMS_BY_NAME for the server; `None` (NULL) for a permission this version does not know.
     fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool>;
+    /// HAS_PERMS_BY_NAME for a database; `None` (NULL) for a database or permission that is not known.
+    fn has_database_permission(&self, _: &SessionContext, _database: &str, _permission: &str) -> Option<bool> {
+        None
+    }
     /// IS_SRVROLEMEMBER; `None` for an unknown role.
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool>;
     /// Databases by name with their ids, for DB_ID, DB_NAME and USE (911 where missing).

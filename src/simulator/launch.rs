@@ -8,6 +8,7 @@ use crate::simulator::host::{Backend, Host, Login, Session};
 use crate::simulator::instance::Instance;
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
+use crate::simulator::permissions::Account;
 use crate::simulator::server::{Encryption, Server, ServerOptions, TlsMode, start_encrypted};
 use crate::simulator::sql::SqlSession;
 use crate::simulator::versions::VersionData;
@@ -51,6 +52,8 @@ pub struct LaunchOptions {
     pub tls: TlsMode,
     /// Password of [`USER`]; a random one without it.
     pub password: Option<String>,
+    /// Further logins; one without a password has that of [`USER`].
+    pub accounts: Vec<Account>,
     /// Access token that logs in as [`USER`]; none does without it.
     pub access_token: Option<String>,
     /// Where a SQL Server Browser answers over UDP for the instances; nowhere without it.
@@ -75,6 +78,7 @@ impl Default for LaunchOptions {
             startup_flags: Vec::new(),
             tls: TlsMode::On,
             password: None,
+            accounts: Vec::new(),
             access_token: None,
             browser: None,
             clock: Arc::new(MachineClock::default()),
@@ -212,6 +216,7 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         faults,
         startup_flags: options.startup_flags.clone(),
         overflow: options.overflow,
+        accounts: options.accounts.clone(),
         access_token: options.access_token.clone().map(SecretString::from),
         ..InstanceOptions::new(options.version, SecretString::from(password.clone()))
     };

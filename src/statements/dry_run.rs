@@ -3,7 +3,8 @@
 use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
 use crate::statements::{
-    Filters, RenderError, Scope, SessionDefinition, Statements, max_duration_seconds, symbol_trace_flags,
+    Filters, RenderError, Scope, SessionDefinition, Statements, counter_names, max_duration_seconds, sample_names,
+    snapshot_names, symbol_trace_flags,
 };
 
 /// What a dry run is of.
@@ -154,16 +155,6 @@ impl Run<'_> {
         }
     }
 
-    fn counters(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for name in self.scenarios.iter().flat_map(|scenario| &scenario.counters.snapshot) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-
     fn before(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
         let version = statements.version();
@@ -189,7 +180,10 @@ impl Run<'_> {
         if !self.all_flags.is_empty() {
             list.add("before: trace flags as they are", statements.trace_status(self.all_flags)?);
         }
-        list.add("before: whether the counters can be read", statements.counters(&self.counters())?);
+        list.add(
+            "before: whether the counters can be read",
+            statements.counters(&counter_names(self.scenarios.iter().copied()))?,
+        );
         let look = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
         list.add("before: CPU, read twice, 2 s apart", statements.counters(&look)?);
         for scenario in &self.scenarios {
@@ -243,16 +237,16 @@ impl Run<'_> {
         for scenario in &self.scenarios {
             list.add("change: the window opens", statements.session("start_session", &self.name(scenario))?);
         }
-        list.add("counters: first", statements.counters(&self.counters())?);
+        list.add("counters: first", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
         if let Some(scenario) = self.scenarios.first() {
             let purpose = format!("counters: samples through {} s", self.options.window_seconds);
-            list.add(&purpose, statements.common(&scenario.counters.sample, &[])?);
+            list.add(&purpose, statements.poll(&sample_names(scenario))?);
         }
         for scenario in &self.scenarios {
             let drop_event = statements.drop_event(&self.name(scenario), &scenario.session.event)?;
             list.add("change: the window closes; the target stays", drop_event);
         }
-        list.add("counters: last", statements.counters(&self.counters())?);
+        list.add("counters: last", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
         Ok(())
     }
 

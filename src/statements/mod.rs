@@ -7,4 +7,7 @@ mod script;
 
 pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
 pub use render::{Argument, Filters, RenderError, render};
-pub use script::{Scope, SessionDefinition, Statements, max_duration_seconds, symbol_trace_flags};
+pub use script::{
+    NO_LOCK_TIMEOUT, RECONNECT_LIMIT_SECONDS, Scope, SessionDefinition, Statements, counter_names,
+    max_duration_seconds, sample_names, snapshot_names, symbol_trace_flags,
+};

@@ -38,8 +38,10 @@ pub struct SessionDefinition {
     pub max_duration_seconds: Option<u64>,
 }
 
-/// How long a lost connection is tried again, and what is allowed for beside it.
-const RECONNECT_LIMIT_SECONDS: u64 = 60;
+/// How long a run tries to get back to a server before it gives up, seconds: what bounds a session on the server must
+/// outlast it.
+pub const RECONNECT_LIMIT_SECONDS: u64 = 60;
+/// Allowed for beside it, seconds.
 const MARGIN_SECONDS: u64 = 60;
 
 /// MAX_DURATION for a window over some scenarios: the server ends a session of ours by itself when nobody else can any
@@ -52,6 +54,12 @@ pub fn max_duration_seconds<'a>(window_seconds: u64, scenarios: impl IntoIterato
     let beside: u64 = scenarios.into_iter().map(of_scenario).sum();
     window_seconds + beside + RECONNECT_LIMIT_SECONDS + MARGIN_SECONDS
 }
+
+/// What is read with the counters to watch over the window: the collector's own session, and the event sessions that run.
+const WATCHED: [&str; 2] = ["dm_exec_sessions", "dm_xe_sessions"];
+
+/// The usual wait for locks again: without end.
+pub const NO_LOCK_TIMEOUT: &str = "SET LOCK_TIMEOUT -1";
 
 /// The statements for one version.
 #[derive(Debug, Clone, Copy)]
@@ -179,11 +187,40 @@ impl<'a> Statements<'a> {
         self.common(statement, &[("value", Argument::Text(scenario.session.value.as_deref().unwrap_or_default()))])
     }
 
+    /// Several counter tables in one batch that never waits for a lock.
+    pub fn poll(&self, names: &[String]) -> Rendered {
+        Ok(format!("SET LOCK_TIMEOUT 0;\n{};\n{NO_LOCK_TIMEOUT}", self.counters(names)?))
+    }
+
     /// Several counter tables in one batch, so that they are of one moment.
     pub fn counters(&self, names: &[String]) -> Rendered {
         let statements: Result<Vec<String>, RenderError> = names.iter().map(|name| self.common(name, &[])).collect();
         Ok(statements?.join(";\n"))
     }
+}
+
+/// The counters of scenarios, each once.
+pub fn counter_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// What is read at the start and at the end of a window: the counters, and what is watched.
+pub fn snapshot_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names = counter_names(scenarios);
+    names.extend(WATCHED.map(str::to_owned));
+    names
+}
+
+/// What each sample inside a window reads: the scenario's own, SQL Server's CPU, and what is watched.
+pub fn sample_names(scenario: &Scenario) -> Vec<String> {
+    let own = std::iter::once(scenario.counters.sample.as_str());
+    own.chain(["dm_os_sys_info"]).chain(WATCHED).map(str::to_owned).collect()
 }
 
 /// The trace flags that symbolise call stacks in a version: 3656, and 2592 with it from SQL Server 2019 on

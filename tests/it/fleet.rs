@@ -142,8 +142,8 @@ async fn captures_of_the_listed_servers() {
                 login_timeout: LIMIT,
                 query_timeout: LIMIT,
                 workstation: "fleet".to_owned(),
-                read_only: false,
                 browser_port: 1434,
+                read_only: false,
             },
             clock: Arc::new(MachineClock::default()),
             observer: Arc::new(move |progress| match progress {

@@ -22,6 +22,7 @@ mod kill_points;
 mod layers;
 #[path = "../live/mod.rs"]
 mod live;
+mod outcomes;
 mod parse;
 mod places;
 mod report;
@@ -29,6 +30,7 @@ mod right_answers;
 mod rights;
 mod simulator_events;
 mod simulator_faults;
+mod simulator_places;
 mod simulator_sql;
 mod simulator_wire;
 mod statements;

@@ -101,6 +101,7 @@ fn whole_bundle() -> Bundle {
         }],
         map_names: [(156, "LOCK_HASH".to_owned())].into(),
         other_event_sessions: vec!["someone's session".to_owned()],
+        other_runs: vec!["xestack:1:spinlock".to_owned()],
         problems: vec![Problem::new("window_mismatch", Severity::Warning, "They differ.").with_hint("Take another.")],
     };
     let statement = |n, error: Option<u32>| StatementRecord {

@@ -74,8 +74,8 @@ impl TestServer {
             login_timeout: LIMIT,
             query_timeout: LIMIT,
             workstation: "live check".to_owned(),
-            read_only: false,
             browser_port: 1434,
+            read_only: false,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

@@ -6,7 +6,7 @@ use crate::agent::server::Server;
 use crate::catalog::sessions::Scenario;
 use crate::model::PollCost;
 use crate::sqlserver::SqlServerError;
-use crate::statements::Statements;
+use crate::statements::{Statements, counter_names};
 use std::sync::Arc;
 
 /// Readings for one figure: cpu_time counts whole milliseconds.
@@ -21,7 +21,7 @@ pub(super) async fn of_a_poll(
     clock: &Arc<dyn Clock>,
     scenarios: &[Scenario],
 ) -> Result<Option<PollCost>, SqlServerError> {
-    let names = counters::names(scenarios);
+    let names = counter_names(scenarios);
     let before = own_cpu_ms(server, statements).await?;
     let started = clock.monotonic();
     for _reading in 0..READINGS {

@@ -10,8 +10,8 @@ use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Surroundings, counters};
 use crate::catalog::sessions::Scenario;
 use crate::model::{
-    DOCTOR_SCHEMA, Doctor, EventSessions, OwnSession, Problem, ScenarioOutlook, ServerLoad, Severity, Snapshot, Table,
-    Tool, TraceFlagOutlook,
+    DOCTOR_SCHEMA, Doctor, EventSessions, OwnSession, Problem, ScenarioOutlook, ServerIdentity, ServerLoad, Severity,
+    Snapshot, Table, Tool, TraceFlagOutlook,
 };
 use crate::statements::{Statements, symbol_trace_flags};
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ async fn look(
     let mut outlooks = Vec::new();
     let mut plans = Vec::new();
     for (name, joined) in options.scenarios.iter().zip(scenarios) {
-        let plan = plan(server, surroundings, joined, options).await?;
+        let plan = plan(server, surroundings, &identity, joined, options).await?;
         let poll = match &plan {
             Err(_) => None,
             Ok(_) => cost::of_a_poll(server, &statements, clock, joined).await?,
@@ -116,12 +116,13 @@ async fn look(
 async fn plan(
     server: &mut Server,
     surroundings: &Surroundings,
+    identity: &ServerIdentity,
     scenarios: &[Scenario],
     options: &DoctorOptions,
 ) -> Result<Result<Plan, CaptureError>, CaptureError> {
     let Surroundings { sessions, clock, interrupt, .. } = surroundings;
     let of_capture = CaptureOptions::new("", options.window, PathBuf::new());
-    match preflight::plan(server, sessions, scenarios, &of_capture, &**clock, interrupt).await {
+    match preflight::plan(server, identity.clone(), sessions, scenarios, &of_capture, &**clock, interrupt).await {
         Err(CaptureError::Server(error)) if error.is_connection_lost() => Err(error.into()),
         Err(CaptureError::Interrupted) => Err(CaptureError::Interrupted),
         result => Ok(result),

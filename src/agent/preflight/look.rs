@@ -9,7 +9,7 @@ use crate::agent::{CaptureError, CaptureOptions, Refusal, counters, meaning};
 use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{Statements, symbol_trace_flags};
+use crate::statements::{Statements, counter_names, symbol_trace_flags};
 use std::time::Duration;
 
 /// How long the look takes.
@@ -133,7 +133,7 @@ pub(super) async fn check_counters(
     clock: &dyn Clock,
     problems: &mut Vec<Problem>,
 ) -> Result<(), CaptureError> {
-    let (snapshot, unreadable) = counters::read_each(server, statements, clock, &counters::names(scenarios)).await?;
+    let (snapshot, unreadable) = counters::read_each(server, statements, clock, &counter_names(scenarios)).await?;
     let hint = |error: &SqlServerError| error.number().and_then(|number| rights.view_refused_hint(number));
     problems.extend(unreadable.iter().map(|(name, error)| {
         let problem = counters::unreadable(name, error);

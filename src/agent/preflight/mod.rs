@@ -16,6 +16,7 @@ pub(super) use side_effects::SideEffects;
 
 use crate::agent::clock::Clock;
 use crate::agent::counters;
+use crate::agent::guards::{GuardLimits, Load};
 use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
@@ -73,8 +74,12 @@ pub(super) struct Plan {
     pub scenarios: Vec<ScenarioPlan>,
     /// Names of the keys in the maps that have no single value, for example of spinlock types.
     pub map_names: BTreeMap<u64, String>,
-    /// Event sessions of others that run.
-    pub other_event_sessions: Vec<String>,
+    /// Event sessions that run.
+    pub running_sessions: Vec<String>,
+    /// How busy SQL Server was.
+    pub load: Load,
+    /// What an open window may do to it.
+    pub guards: GuardLimits,
     /// What event sessions are made with; `None` where only counters are taken.
     pub events: Option<EventPlan>,
     /// The symbol flags and how they stood.
@@ -115,7 +120,9 @@ pub(super) async fn plan(
         found.expect_rates(&look, options)?;
         flags_to_use = look::flags_to_use(&found.flags, &look, cpu_limit(scenarios), options, found.uses_rva())?;
     }
-    let other_event_sessions = running_sessions(server, &statements, &mut problems).await?;
+    let running_sessions = running_sessions(server, &statements, &mut problems).await?;
+    let load = Load { cpu_share: look.cpu_share, queued: counters::work_queue(&look.after) };
+    let guards = GuardLimits::new(scenarios, options);
     identity.virtual_machine = look
         .after
         .tables
@@ -130,7 +137,9 @@ pub(super) async fn plan(
             side_effects: SideEffects::default(),
             scenarios: scenarios.iter().map(ScenarioPlan::of_counters).collect(),
             map_names: BTreeMap::new(),
-            other_event_sessions,
+            running_sessions,
+            load,
+            guards,
             events: None,
             flags: Vec::new(),
             flags_to_use,
@@ -148,7 +157,9 @@ pub(super) async fn plan(
         events: Some(found.plan(&look, options)),
         scenarios: found.scenarios,
         map_names: found.map_names,
-        other_event_sessions,
+        running_sessions,
+        load,
+        guards,
         flags: found.flags,
         flags_to_use,
         modules,

@@ -53,7 +53,10 @@ pub struct Measures {
 
 /// Reads the measures.
 pub fn measures(evidence: &Evidence, settings: &GateSettings) -> Measures {
-    let continuity = continuity(evidence);
+    let continuity =
+        evidence.before.as_ref().zip(evidence.after.as_ref()).map_or(Continuity::Same, |(before, after)| {
+            continuity(before, after, evidence.window.map(|window| window.elapsed_ms))
+        });
     let elapsed_ms = evidence
         .window
         .map(|window| window.elapsed_ms)
@@ -84,13 +87,12 @@ pub fn measures(evidence: &Evidence, settings: &GateSettings) -> Measures {
     }
 }
 
-fn continuity(evidence: &Evidence) -> Continuity {
+/// Whether two snapshots are of one run of one server, by their `dm_os_sys_info`; `elapsed_ms` lies between them at
+/// most.
+pub fn continuity(before: &Snapshot, after: &Snapshot, elapsed_ms: Option<u64>) -> Continuity {
     let both = |column: &str| {
-        let of = |snapshot: &Option<Snapshot>| {
-            let table = snapshot.as_ref()?.tables.get("dm_os_sys_info")?;
-            table.value(0, column).cloned()
-        };
-        of(&evidence.before).zip(of(&evidence.after))
+        let of = |snapshot: &Snapshot| snapshot.tables.get("dm_os_sys_info")?.value(0, column).cloned();
+        of(before).zip(of(after))
     };
     if both("server_name").is_some_and(|(before, after)| before != after) {
         return Continuity::OtherServer;
@@ -109,7 +111,7 @@ fn continuity(evidence: &Evidence) -> Continuity {
     let up_ms = both("ms_ticks")
         .zip(both("sqlserver_start_time_ms_ticks"))
         .and_then(|((_, now), (_, started))| now.as_integer()?.checked_sub(started.as_integer()?));
-    let window_ms = evidence.window.and_then(|window| i64::try_from(window.elapsed_ms).ok());
+    let window_ms = elapsed_ms.and_then(|elapsed| i64::try_from(elapsed).ok());
     let started_before_the_window =
         up_ms.zip(window_ms).is_some_and(|(up, window)| up > window.saturating_add(RESTART_SLACK_MS));
     if started_before_the_window || older("sqlserver_start_time") {

@@ -49,6 +49,7 @@ pub(in crate::cli) async fn run(
             TlsArgument::Strict => TlsMode::Strict,
         },
         password: given,
+        accounts: arguments.login.clone(),
         access_token: std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty()),
         browser: arguments.browser,
         ..LaunchOptions::default()

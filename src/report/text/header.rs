@@ -5,7 +5,7 @@ use super::{
     figures::{count, counted, duration, moment},
     page::{Ink, Page},
 };
-use crate::model::{Capture, Report, SessionReport, TraceFlagUse};
+use crate::model::{Capture, Report, SessionOutcome, SessionReport, StoppedBy, TraceFlagUse};
 
 const LEAD: &str = "         ";
 
@@ -55,11 +55,15 @@ fn window(capture: &Capture) -> String {
 
 fn session_facts(session: &SessionReport) -> String {
     let event = session.event.as_deref().unwrap_or("event unknown");
+    if let Some(fate) = fate(session) {
+        return format!("{event}, {fate}");
+    }
     let slots = match session.buckets {
         Some(buckets) => format!("{} of {} slots used", count(session.slots_used), count(buckets)),
         None => format!("{} used", counted(session.slots_used, "slot", "slots")),
     };
-    let mut facts = format!("{event}, {slots}");
+    let nothing = if session.outcome == SessionOutcome::NoEvents { ", no events" } else { "" };
+    let mut facts = format!("{event}, {slots}{nothing}");
     if session.at_capacity {
         facts.push_str(", at capacity");
     }
@@ -67,7 +71,22 @@ fn session_facts(session: &SessionReport) -> String {
     if session.target_cut {
         facts.push_str(", document cut");
     }
+    if session.event_cap_reached {
+        facts.push_str(", event cap reached");
+    }
     facts
+}
+
+/// Why there is nothing to tell of a session's slots.
+fn fate(session: &SessionReport) -> Option<&'static str> {
+    Some(match (session.outcome, session.stopped_by) {
+        (SessionOutcome::Counted | SessionOutcome::NoEvents, _) => return None,
+        (SessionOutcome::NotCreated, _) => "not created: the server refused it",
+        (SessionOutcome::Missing, _) => "missing when it was to be read",
+        (SessionOutcome::StoppedByServer, Some(StoppedBy::MaxDuration)) => "stopped by its own MAX_DURATION",
+        (SessionOutcome::StoppedByServer, Some(StoppedBy::Restart)) => "stopped by a restart of the server",
+        (SessionOutcome::StoppedByServer, Some(StoppedBy::Someone) | None) => "stopped by someone",
+    })
 }
 
 fn losses(session: &SessionReport) -> String {

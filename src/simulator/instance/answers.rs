@@ -101,6 +101,11 @@ impl Host for Instance {
         self.rights(&session.login).has(permission)
     }
 
+    fn has_database_permission(&self, session: &SessionContext, database: &str, permission: &str) -> Option<bool> {
+        self.databases().iter().find(|(_, known)| known.eq_ignore_ascii_case(database))?;
+        self.rights(&session.login).has_in_database(permission)
+    }
+
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool> {
         self.rights(&session.login).is_role_member(role)
     }

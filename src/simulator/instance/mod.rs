@@ -167,7 +167,11 @@ impl Instance {
             sysadmin: true,
             permissions: Vec::new(),
         }];
-        accounts.extend(options.accounts);
+        accounts.extend(options.accounts.into_iter().map(|account| {
+            let of_sa = account.password.is_empty();
+            let password = if of_sa { options.password.expose_secret().to_owned() } else { account.password };
+            Account { password, ..account }
+        }));
         let load = Load::new(options.pace, origin.monotonic);
         let flags = TraceFlags::at_startup(&options.startup_flags);
         let world = World {

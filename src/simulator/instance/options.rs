@@ -26,7 +26,7 @@ pub struct InstanceOptions {
     pub password: SecretString,
     /// Access token that logs in as `sa`.
     pub access_token: Option<SecretString>,
-    /// Further logins.
+    /// Further logins; one without a password has that of `sa`.
     pub accounts: Vec<Account>,
     /// Trace flags of `-T`.
     pub startup_flags: Vec<u32>,

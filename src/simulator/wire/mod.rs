@@ -13,6 +13,7 @@ mod encode;
 mod error;
 mod handshake;
 pub mod hooks;
+mod interruption;
 mod login;
 mod packet;
 mod prelogin;

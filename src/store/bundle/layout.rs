@@ -44,6 +44,8 @@ pub(super) struct Assembly {
     pub(super) map_names: BTreeMap<u64, String>,
     #[serde(default)]
     pub(super) other_event_sessions: Vec<String>,
+    #[serde(default)]
+    pub(super) other_runs: Vec<String>,
     /// When the tables under `snapshots/before` were taken.
     pub(super) before_at: Option<UtcMicros>,
     /// When the tables under `snapshots/after` were taken.

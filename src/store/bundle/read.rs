@@ -70,6 +70,7 @@ fn unpack(reader: impl Read + Seek, limits: Limits) -> Result<Bundle, StoreError
         modules: members.json(MODULES),
         map_names: assembly.map_names,
         other_event_sessions: assembly.other_event_sessions,
+        other_runs: assembly.other_runs,
         problems: members.json(PROBLEMS),
     };
     let mut bundle = Bundle {

@@ -96,6 +96,7 @@ fn assembly(bundle: &Bundle) -> Assembly {
         trace_flags: evidence.trace_flags.clone(),
         map_names: evidence.map_names.clone(),
         other_event_sessions: evidence.other_event_sessions.clone(),
+        other_runs: evidence.other_runs.clone(),
         before_at: taken_at(&evidence.before),
         after_at: taken_at(&evidence.after),
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use xestack::model::{
     Address, Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, LatchRow, Mark, NextStep, Problem,
-    Reason, Report, SCHEMA, ServerIdentity, ServerVersion, SessionReport, Severity, Share, SpinlockRow, StackClass,
-    StackItem, Stacks, Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
+    Reason, Report, SCHEMA, ServerIdentity, ServerVersion, SessionOutcome, SessionReport, Severity, Share, SpinlockRow,
+    StackClass, StackItem, Stacks, StoppedBy, Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
 };
 
 /// Years 0 to 9999: what RFC 3339 can write.
@@ -89,18 +89,24 @@ fn stacks() -> impl Strategy<Value = Stacks> {
 
 fn session() -> impl Strategy<Value = SessionReport> {
     let losses = (maybe(number()), maybe(number()), maybe(number()));
-    (text(), maybe(text()), maybe(number()), number(), any::<(bool, bool)>(), losses).prop_map(
-        |(name, event, buckets, slots_used, (at_capacity, target_cut), losses)| SessionReport {
-            name,
-            event,
-            slots_requested: buckets,
-            buckets,
-            slots_used,
-            at_capacity,
-            events_without_slot: losses.0,
-            dropped_events: losses.1,
-            dropped_buffers: losses.2,
-            target_cut,
+    let outcome = (proptest::sample::select(SessionOutcome::ALL.to_vec()), maybe(Just(StoppedBy::Someone)));
+    (text(), maybe(text()), outcome, maybe(number()), number(), any::<(bool, bool, bool)>(), losses).prop_map(
+        |(name, event, outcome, buckets, slots_used, (at_capacity, target_cut, event_cap_reached), losses)| {
+            SessionReport {
+                name,
+                event,
+                outcome: outcome.0,
+                stopped_by: outcome.1,
+                slots_requested: buckets,
+                buckets,
+                slots_used,
+                at_capacity,
+                events_without_slot: losses.0,
+                dropped_events: losses.1,
+                dropped_buffers: losses.2,
+                target_cut,
+                event_cap_reached,
+            }
         },
     )
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use xestack::model::{
     Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, NextStep, Problem, Reason, Report, SCHEMA,
-    ServerIdentity, ServerVersion, SessionReport, Severity, Share, SpinlockRow, Stack, StackClass, StackItem, Stacks,
-    Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
+    ServerIdentity, ServerVersion, SessionOutcome, SessionReport, Severity, Share, SpinlockRow, Stack, StackClass,
+    StackItem, Stacks, Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
 };
 
 const CYCLES_OF_WINDOW: f64 = 2.7e9 * 8.0 * 10.0;
@@ -53,6 +53,8 @@ fn session(name: &str, buckets: u64, used: u64) -> SessionReport {
     SessionReport {
         name: name.to_owned(),
         event: Some("sqlos.wait_info".to_owned()),
+        outcome: SessionOutcome::Counted,
+        stopped_by: None,
         slots_requested: Some(1024),
         buckets: Some(buckets),
         slots_used: used,
@@ -61,6 +63,7 @@ fn session(name: &str, buckets: u64, used: u64) -> SessionReport {
         dropped_events: Some(0),
         dropped_buffers: Some(0),
         target_cut: false,
+        event_cap_reached: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{CALLSTACKS, Server, YIELDS, int, login, total};
 use std::time::Duration;
 use xestack::model::ServerVersion;
-use xestack::simulator::host::Host;
+use xestack::simulator::host::{Host, SessionContext};
 use xestack::simulator::value::{Datum, SqlType};
 
 const CREATE: &str = "CREATE EVENT SESSION [x] ON SERVER
@@ -238,13 +238,15 @@ fn logins_sessions_and_locks() {
     elsewhere.database = "missing".into();
     assert_eq!(server.instance.open_session(&elsewhere).unwrap_err().number, 4060);
     elsewhere.database = "onerow".into();
-    let other = server.instance.open_session(&elsewhere).unwrap();
-    assert_eq!(other.database, "OneRow");
+    let elsewhere = server.instance.open_session(&elsewhere).unwrap();
+    assert_eq!(elsewhere.database, "OneRow");
+    let other = SessionContext { database: server.session.database.clone(), ..elsewhere.clone() };
     let spids = || server.view("dm_exec_sessions", &["session_id"]).iter().map(|row| int(&row[0])).collect::<Vec<_>>();
     assert!(spids().contains(&i64::from(other.spid)));
     assert_eq!(server.instance.get_app_lock(&server.session, "xestack/flags"), 0);
     assert_eq!(server.instance.get_app_lock(&server.session, "xestack/flags"), 0);
     assert_eq!(server.instance.get_app_lock(&other, "xestack/flags"), -1);
+    assert_eq!(server.instance.get_app_lock(&elsewhere, "xestack/flags"), 0, "locks are a database's");
     assert_eq!(server.instance.release_app_lock(&other, "xestack/flags"), -999);
     assert_eq!(server.instance.release_app_lock(&server.session, "xestack/flags"), 0);
     assert_eq!(server.instance.get_app_lock(&other, "xestack/flags"), -1, "taken twice");

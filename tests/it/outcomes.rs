@@ -1,0 +1,3 @@
+//! What may become of a capture, and how each is told from the others.
+
+mod table;
