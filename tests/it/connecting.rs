@@ -1,10 +1,10 @@
 //! Connections from outside: how they are made, what is said when they cannot be, and which code comes back.
 
 mod failures;
-mod ways;
 mod retries;
 mod secrets;
 mod sources;
+mod ways;
 
 use crate::cli::xestack;
 use std::io::{BufRead as _, BufReader};

@@ -27,9 +27,8 @@ fn foreign(answer: &'static [u8]) -> String {
 fn tls_that_fails_says_what_is_wrong_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let certificate = folder.path().join("certificate.pem").display().to_string();
-    let server = |fault: &str, tls: &str| {
-        Server::start(&["--tls", tls, "--fault", fault, "--tls-cert-out", &certificate])
-    };
+    let server =
+        |fault: &str, tls: &str| Server::start(&["--tls", tls, "--fault", fault, "--tls-cert-out", &certificate]);
     let trusting = ["--ca", certificate.as_str()];
 
     let closed = server("tls=closed", "on");

@@ -31,7 +31,7 @@ impl Places {
                     let mut member = archive.by_index(index).unwrap();
                     let mut bytes = Vec::new();
                     member.read_to_end(&mut bytes).unwrap();
-                    self.add(format!("{}!{}", path.display(), member.name()), bytes);
+                    self.add(format!("{}!{}", path.display(), member.name().unwrap()), bytes);
                 }
             }
             self.add(path.display().to_string(), fs::read(&path).unwrap());
@@ -71,9 +71,8 @@ fn run(arguments: &[&str], variables: &[(&str, &str)], state_dir: &Path) -> (i32
         places.add("cmdline", arguments);
     }
     if let Ok(environment) = of_process("environ") {
-        let is_told = |entry: &&[u8]| {
-            entry.starts_with(b"SQLCMDPASSWORD=") || entry.starts_with(b"XESTACK_ACCESS_TOKEN=")
-        };
+        let is_told =
+            |entry: &&[u8]| entry.starts_with(b"SQLCMDPASSWORD=") || entry.starts_with(b"XESTACK_ACCESS_TOKEN=");
         let rest: Vec<&[u8]> = environment.split(|byte| *byte == 0).filter(|entry| !is_told(entry)).collect();
         places.add("environ", rest.join(&0));
     }
@@ -99,8 +98,8 @@ fn a_run_leaves_its_password_nowhere() {
     let state_dir = folder.path().join("state");
     let file = folder.path().join("password");
     let server = Server::start(&["--tls", "on"]);
-    let by_file = ["-S", &server.address(), "-U", "sa", "-C", "--password-file", &file.display().to_string()]
-        .map(str::to_owned);
+    let by_file =
+        ["-S", &server.address(), "-U", "sa", "-C", "--password-file", &file.display().to_string()].map(str::to_owned);
     let by_file = by_file.each_ref().map(String::as_str);
     for (password, code) in [(PASSWORD, 0), (WRONG, 3)] {
         fs::write(&file, password).unwrap();
@@ -109,7 +108,8 @@ fn a_run_leaves_its_password_nowhere() {
         assert_eq!(found, code, "{}", places.names());
         places.assert_free_of(password);
         if code == 0 {
-            for place in ["cmdline", "environ", "stderr", "report.json", "manifest.json", "statements.jsonl", ".jsonl"] {
+            for place in ["cmdline", "environ", "stderr", "report.json", "manifest.json", "statements.jsonl", ".jsonl"]
+            {
                 assert!(places.names().contains(place), "{place} was not looked at: {}", places.names());
             }
         }
