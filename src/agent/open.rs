@@ -129,6 +129,7 @@ impl Window {
                 }
             }
         }
+        self.server.is_known_home();
         let (heard, heard_at) = self.now();
         if open.early.is_none() {
             open.seen_running = heard;
@@ -151,7 +152,6 @@ impl Window {
     }
 
     fn note_other_server(&mut self, now: &Snapshot) {
-        self.gathered.other_server = true;
         let name = |snapshot: &Snapshot| {
             snapshot.tables.get("dm_os_sys_info").and_then(|info| info.text(0, "server_name")).map(str::to_owned)
         };
