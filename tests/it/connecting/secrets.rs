@@ -31,7 +31,7 @@ impl Places {
                     let mut member = archive.by_index(index).unwrap();
                     let mut bytes = Vec::new();
                     member.read_to_end(&mut bytes).unwrap();
-                    self.add(format!("{}!{}", path.display(), member.name()), bytes);
+                    self.add(format!("{}!{}", path.display(), member.name().unwrap()), bytes);
                 }
             }
             self.add(path.display().to_string(), fs::read(&path).unwrap());
