@@ -242,7 +242,7 @@ fn marker(
 fn finish(
     run_id: &RunId,
     plan: Plan,
-    gathered: Gathered,
+    mut gathered: Gathered,
     result: Result<(), CaptureError>,
     restored: restore::Restored,
     surroundings: &Surroundings,
@@ -271,6 +271,10 @@ fn finish(
         keys.into_iter().map(key).collect::<Vec<_>>()
     });
     let map_keys = map_keys.collect();
+    let limited_to = preflight::limited_to(&plan.server);
+    for session in &mut gathered.sessions {
+        session.filters.extend(limited_to.clone());
+    }
     let (other_runs, other_event_sessions) = others(&plan, &gathered, run_id);
     let evidence = Evidence {
         id: run_id.to_string(),

@@ -6,6 +6,7 @@ use crate::model::Table;
 use crate::sqlserver::{ConnectOptions, Connection, SqlServerError};
 use crate::statements::RECONNECT_LIMIT_SECONDS;
 use crate::store::bundle::StatementRecord;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(super) struct Server {
     interrupt: Option<Interrupt>,
     /// Whether the connection is known to lead to the server that the run began on.
     is_home: bool,
+    /// Which way of reading a counter table this build understands, where it is not the first.
+    ways: BTreeMap<String, usize>,
 }
 
 impl Server {
@@ -55,6 +58,7 @@ impl Server {
             limit: options.query_timeout,
             interrupt: None,
             is_home: false,
+            ways: BTreeMap::new(),
         }
     }
 
@@ -140,6 +144,16 @@ impl Server {
     /// The only table of a batch that has one; an empty one where the answer held none.
     pub(super) async fn table(&mut self, sql: &str) -> Result<Table, SqlServerError> {
         Ok(self.run(sql).await?.into_iter().next().unwrap_or_default())
+    }
+
+    /// The way in which a counter table is read here: the position among its texts.
+    pub(super) fn way(&self, table: &str) -> usize {
+        self.ways.get(table).copied().unwrap_or_default()
+    }
+
+    /// Remembers the way that worked, or the first that has not failed yet.
+    pub(super) fn keep_way(&mut self, table: &str, way: usize) {
+        self.ways.insert(table.to_owned(), way);
     }
 
     /// Whether statements can be sent.

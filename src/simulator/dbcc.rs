@@ -116,6 +116,11 @@ pub fn not_permitted(login: &str, command: &str) -> Message {
     Message::new(2571, 14, format!("User '{login}' does not have permission to run DBCC {command}."))
 }
 
+/// 40518: no command of Azure SQL Database.
+pub fn not_supported(command: &str) -> Message {
+    Message::new(40518, 16, format!("DBCC command '{command}' is not supported in this version of SQL Server."))
+}
+
 /// 2528: done.
 pub fn completed() -> Output {
     Output::Message(Message::new(

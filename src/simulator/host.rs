@@ -142,6 +142,10 @@ pub trait Host: Send + Sync {
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool>;
     /// Databases by name with their ids, for DB_ID, DB_NAME and USE (911 where missing).
     fn databases(&self) -> Vec<(i32, String)>;
+    /// Whether a session may name or use another database than its own; else errors 40508 and 40515.
+    fn reaches_other_databases(&self) -> bool {
+        true
+    }
     /// CREATE, ALTER and DROP EVENT SESSION: the whole statement's tokens.
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>>;
     /// DBCC: the whole statement's tokens.

@@ -1,7 +1,9 @@
 //! Owns logins and what each may do.
 
 use crate::model::ServerVersion;
+use crate::simulator::faults::places::Tier;
 use crate::simulator::faults::switches::Switches;
+use crate::simulator::output::Message;
 use crate::simulator::versions::{VersionData, VersionRange};
 use std::str::FromStr;
 
@@ -142,6 +144,9 @@ const DATABASE_PERMISSIONS: [Permission; 16] = [
 
 const CONTROL: &str = "CONTROL";
 
+/// What shows a database's state from 2022 on; VIEW DATABASE STATE covers it.
+const DATABASE_STATE: &str = "VIEW DATABASE PERFORMANCE STATE";
+
 /// Every login has these on the server, and this in a database.
 const PUBLIC: [&str; 2] = ["CONNECT SQL", "VIEW ANY DATABASE"];
 const PUBLIC_OF_DATABASE: &str = "CONNECT";
@@ -224,6 +229,11 @@ impl Rights<'_> {
         ways.into_iter().find_map(|way| self.has(way)).unwrap_or(false)
     }
 
+    /// Whether it may do that to the event sessions of a database.
+    pub fn may_on_sessions_of_database(&self, fine: &str) -> bool {
+        self.has_in_database(&fine.replace("ANY EVENT", "ANY DATABASE EVENT")) == Some(true)
+    }
+
     /// Member of a fixed server role; `None` for another name.
     pub fn is_role_member(&self, role: &str) -> Option<bool> {
         let role = ROLES.into_iter().find(|known| known.eq_ignore_ascii_case(role.trim()))?;
@@ -233,6 +243,35 @@ impl Rights<'_> {
         let account = self.account?;
         let is_given = account.permissions.iter().any(|given| given.eq_ignore_ascii_case(role));
         Some(role == "public" || role == "sysadmin" && self.is_sysadmin() || is_given)
+    }
+
+    /// Whether it sees the server's state. On Azure SQL Database a database's right is enough, but for the smallest
+    /// service objectives and in pools (documented).
+    pub fn sees_state(&self) -> bool {
+        if self.version.is_azure_database() && self.switches.places.tier == Tier::Single {
+            return self.has_in_database(DATABASE_STATE) == Some(true);
+        }
+        self.has(self.state_permission()) == Some(true)
+    }
+
+    /// Whether it sees the state of a database.
+    pub fn sees_database_state(&self) -> bool {
+        self.has_in_database(DATABASE_STATE) == Some(true)
+    }
+
+    /// What a view of state says to who does not see it: 300 about the server, 262 about a database, each with 297.
+    pub fn state_denied(&self, of_database: Option<&str>) -> Vec<Message> {
+        let first = match of_database {
+            Some(database) => {
+                Message::new(262, 14, format!("{DATABASE_STATE} permission denied in database '{database}'."))
+            }
+            None => {
+                let permission = self.state_permission();
+                let text = format!("{permission} permission was denied on object 'server', database 'master'.");
+                Message::new(300, 14, text)
+            }
+        };
+        vec![first, Message::new(297, 16, "The user does not have permission to perform this action.")]
     }
 
     /// The permission that shows server state in this version.

@@ -26,8 +26,11 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
         "productlevel" => text(version.level),
         "productupdatelevel" => version.update_level.map_or(Datum::Null, text),
         "productupdatetype" => version.update_level.map_or(Datum::Null, |_| text("CU")),
+        "edition" if version.is_azure() => text("SQL Azure"),
         "edition" => text("Developer Edition (64-bit)"),
         "editionid" => Datum::Variant(SqlType::BigInt, Box::new(Datum::Int(-2_117_995_310))),
+        "engineedition" if version.is_azure_database() => number(5),
+        "engineedition" if version.is_azure() => number(8),
         "engineedition" => number(3),
         "servername" => text(&instance.server_name()),
         "machinename" => text(instance.machine_name()),
@@ -72,6 +75,9 @@ pub fn data_path(version: &VersionData) -> String {
 
 /// `@@VERSION`; says that it is simulated.
 pub fn version_text(version: &VersionData) -> String {
+    if version.is_azure() {
+        return format!("Microsoft SQL Azure (RTM) - {} (simulated by xestack)\n", version.product_version());
+    }
     let update = version.update_level.map(|update| format!("-{update}")).unwrap_or_default();
     format!(
         "Microsoft SQL Server {} ({}{update}) - {} (X64) \n\tDeveloper Edition (64-bit) on {} (simulated by xestack)\n",

@@ -151,6 +151,9 @@ pub enum ConnectFailure {
     /// The server does not begin with TLS.
     #[error("the server ended a connection that begins with TLS")]
     NoStrictEncryption,
+    /// The server begins with TLS and takes nothing else.
+    #[error("the server takes strict encryption only")]
+    OnlyStrictEncryption,
     /// The server begins with something else than the TLS that strict encryption needs.
     #[error("strict encryption failed: {0}")]
     StrictRefused(String),

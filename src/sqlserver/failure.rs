@@ -41,6 +41,9 @@ pub(super) fn of_connecting(error: Error, encryption: Encryption, reached: &Reac
         Error::Tls(text) => of_certificate(&text, strict),
         Error::Protocol(text) if text.contains("requested encryption level") => ConnectFailure::NoEncryption,
         Error::Io { kind, message } => of_stream(kind, message, encryption, reached),
+        other if encryption != Encryption::Strict && prelogin::read(&reached.said()).is_none() => {
+            of_stream(io::ErrorKind::Other, other.to_string(), encryption, reached)
+        }
         other => of_use(other),
     }
 }
@@ -57,9 +60,12 @@ fn of_stream(kind: io::ErrorKind, message: String, encryption: Encryption, reach
             _ => ConnectFailure::Network(io::Error::new(kind, message)),
         };
     }
+    /// A TLS alert.
+    const ALERT: [u8; 2] = [0x15, 0x03];
     let Some(server) = prelogin::read(&said) else {
         return match (reached.is_connected(), said.is_empty()) {
             (true, true) if is_closed => ConnectFailure::ClosedAtOnce,
+            (true, false) if said.starts_with(&ALERT) => ConnectFailure::OnlyStrictEncryption,
             (true, false) => ConnectFailure::NotTds,
             _ => ConnectFailure::Network(io::Error::new(kind, message)),
         };

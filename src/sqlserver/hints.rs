@@ -46,6 +46,7 @@ pub(super) fn of_connecting(address: &ServerAddress, failure: &ConnectFailure) -
             "-N disable connects without; then the password and all data can be read on the way".to_owned()
         }
         ConnectFailure::InsistsOnEncryption => "leave out -N disable".to_owned(),
+        ConnectFailure::OnlyStrictEncryption => "-N strict is for such a server".to_owned(),
         ConnectFailure::NoStrictEncryption | ConnectFailure::StrictRefused(_) => {
             "-N strict needs SQL Server 2022 or newer, set up for it; leave it out for any other".to_owned()
         }

@@ -12,11 +12,13 @@
 
 mod analyze;
 mod capture;
+mod cleanup;
 mod cli;
 mod connecting;
 mod demo;
 mod doctor;
 mod fleet;
+mod golden;
 mod hostile;
 mod kill_points;
 mod layers;

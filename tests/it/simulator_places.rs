@@ -1,5 +1,6 @@
 //! Tests of the places that the simulated server stands in for: statements over TDS in, rows or error numbers out.
 
+mod azure_db;
 mod logins;
 
 use std::sync::Arc;

@@ -257,3 +257,23 @@ pub fn nested_too_deeply() -> Message {
 pub fn last_event(name: &str) -> Message {
     Message::new(25644, 16, format!("The event, \"{name}\", cannot be bound to the event session."))
 }
+
+/// 25737: a session on the server, or in a system database, of Azure SQL Database.
+pub fn azure_scope() -> Message {
+    let text =
+        "Database scoped extended event sessions are not available in server scope or system databases in Azure DB.";
+    Message::new(25737, 16, text)
+}
+
+const MEMORY_LIMIT: &str = "Operation failed. Operation will cause database event session memory to exceed allowed limit. Event session memory may be released by stopping active sessions or altering session memory options. Check sys.dm_xe_database_sessions for active sessions that can be stopped or altered.";
+
+/// 25746: the sessions of a database would have too much memory.
+pub fn database_memory() -> Message {
+    Message::new(25746, 16, MEMORY_LIMIT)
+}
+
+/// 25747: the sessions of several databases would.
+pub fn pool_memory() -> Message {
+    let text = "If no sessions are active on this database, please check sessions running on other databases under the same logical server.";
+    Message::new(25747, 16, format!("{MEMORY_LIMIT} {text}"))
+}

@@ -4,6 +4,7 @@ use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
 use crate::simulator::faults::login::{LoginFault, Route, TlsFault};
 use crate::simulator::faults::moments::Moment;
+use crate::simulator::faults::places::Place;
 use crate::simulator::versions::RawStackForm;
 use crate::simulator::wire::attention::AttentionReply;
 
@@ -111,6 +112,8 @@ pub enum FaultKind {
     Route(Route),
     /// What happens once, at a statement.
     Moment(Moment),
+    /// What the place of the server is like.
+    Place(Place),
 }
 
 impl FaultKind {
@@ -154,7 +157,9 @@ impl FaultKind {
             ("login", value) => LoginFault::parse(value).map(Self::Login),
             ("tls", value) => TlsFault::parse(value).map(Self::Tls),
             ("route", value) => Route::parse(value).map(Self::Route),
-            (name, value) => Moment::parse(name, value).map(Self::Moment),
+            (name, value) => {
+                Moment::parse(name, value).map(Self::Moment).or_else(|| Place::parse(name, value).map(Self::Place))
+            }
         }
     }
 }

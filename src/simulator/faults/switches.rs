@@ -4,6 +4,7 @@ use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
 use crate::simulator::faults::kinds::{DdlTrigger, FaultKind, SymboliseAt};
 use crate::simulator::faults::login::LoginFaults;
+use crate::simulator::faults::places::Places;
 use crate::simulator::faults::{At, Fault};
 use crate::simulator::output::Message;
 use crate::simulator::versions::RawStackForm;
@@ -50,6 +51,8 @@ pub struct Switches {
     pub ddl_trigger: Option<DdlTrigger>,
     /// What is wrong before a session is there.
     pub login: LoginFaults,
+    /// What the place of the server is like.
+    pub places: Places,
 }
 
 impl Switches {
@@ -81,6 +84,7 @@ impl Switches {
                 FaultKind::CutTarget(cut) => switches.target_cut = Some(*cut),
                 FaultKind::Attention(reply) => switches.attention = *reply,
                 FaultKind::DdlTrigger(trigger) => switches.ddl_trigger = Some(*trigger),
+                FaultKind::Place(place) => switches.places.set(place),
                 FaultKind::Moment(_) => {}
             }
         }

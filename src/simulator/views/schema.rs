@@ -16,6 +16,11 @@ pub struct ViewColumn {
 }
 
 impl ViewColumn {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// As the SQL engine wants it.
     pub fn to_column(&self) -> Column {
         Column { name: self.name.to_owned(), sql_type: self.sql_type, nullable: self.nullable }
@@ -70,7 +75,7 @@ impl Record {
     }
 
     /// Its values in the order of these columns.
-    pub fn into_row(mut self, columns: &[&ViewColumn]) -> Vec<Datum> {
+    pub fn into_row(mut self, columns: &[ViewColumn]) -> Vec<Datum> {
         columns
             .iter()
             .map(|column| match self.0.remove(column.name) {
@@ -165,7 +170,13 @@ fn views() -> &'static Views {
         let mut views = Views::new();
         let (mut view, mut of_view) = ("", VersionRange::ALL);
         for line in include_str!("columns.txt").lines().filter(|line| !line.starts_with('#')) {
-            if let Some(column) = line.strip_prefix("  ") {
+            if let Some(other) = line.strip_prefix("  = ") {
+                let same: Vec<ViewColumn> = views.get(other).cloned().unwrap_or_default();
+                let in_view = |column: ViewColumn| {
+                    column.versions.within(of_view).map(|versions| ViewColumn { versions, ..column })
+                };
+                views.entry(view).or_default().extend(same.into_iter().filter_map(in_view));
+            } else if let Some(column) = line.strip_prefix("  ") {
                 views.entry(view).or_default().extend(parse_column(column, of_view));
             } else {
                 let (name, versions) = line.split_once(' ').unwrap_or((line, ".."));
@@ -231,7 +242,9 @@ mod tests {
     #[test]
     fn every_line_is_a_column_and_every_view_is_answered() {
         for line in include_str!("columns.txt").lines().filter(|line| !line.starts_with('#')) {
-            if let Some(column) = line.strip_prefix("  ") {
+            if let Some(other) = line.strip_prefix("  = ") {
+                assert!(views().contains_key(other), "{line}");
+            } else if let Some(column) = line.strip_prefix("  ") {
                 assert!(parse_column(column, VersionRange::ALL).is_some(), "{line}");
             } else if let Some((_, versions)) = line.split_once(' ') {
                 assert!(VersionRange::parse(versions).is_some(), "{line}");

@@ -254,7 +254,7 @@ fn has_permission(call: &Call<'_>) -> Result<Datum, Message> {
     })
 }
 
-/// System objects have negative ids; theirs is made of the name here. NULL for what the server does not have.
+/// System objects have negative ids, made of their names here. NULL for what the server does not have.
 fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
     let plain = call.text(0).replace(['[', ']'], "").to_lowercase();
     let parts: Vec<&str> = plain.split('.').collect();
