@@ -434,11 +434,8 @@ async fn the_session_of_one_scenario_is_put_back_when_that_of_the_other_is_refus
             assert_eq!(counters_only(&report).severity, Severity::Partial, "{context}");
             assert!(outcome.left_behind.is_empty() && outcome.evidence.after.is_some(), "{context}");
             // What the survey has counted stays evidence.
-            let (never, surveyed): (Vec<_>, Vec<_>) = outcome
-                .evidence
-                .sessions
-                .iter()
-                .partition(|session| session.state == Some(SessionState::NotCreated));
+            let (never, surveyed): (Vec<_>, Vec<_>) =
+                outcome.evidence.sessions.iter().partition(|session| session.state == Some(SessionState::NotCreated));
             assert_eq!((never.len(), surveyed.len()), (2, 1), "{context}");
             assert_eq!(report.stacks.total_events, 0, "{context}");
         } else {
