@@ -22,6 +22,12 @@ SELECT i.ms_ticks, i.sqlserver_start_time_ms_ticks
 FROM sys.dm_os_sys_info AS i;
 GO
 
+-- before: what dead runs left; it is undone
+SELECT s.name, CASE WHEN r.name IS NULL THEN 0 ELSE 1 END AS running
+FROM sys.server_event_sessions AS s
+LEFT JOIN sys.dm_xe_sessions AS r ON r.name COLLATE Latin1_General_BIN2 = s.name COLLATE Latin1_General_BIN2;
+GO
+
 -- before: what this login may do
 -- Each column is named as its permission; NULL where this version does not know it.
 SELECT SUSER_SNAME() AS login,
@@ -63,8 +69,8 @@ DBCC TRACESTATUS (3656, 2592, -1) WITH NO_INFOMSGS;
 GO
 
 -- before: whether the counters can be read
-SET LOCK_TIMEOUT 0;
-SELECT i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
+SELECT CAST(@@SERVERNAME AS nvarchar(256)) AS server_name,
+       i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
        i.sqlserver_start_time_ms_ticks, i.virtual_machine_type_desc, i.committed_target_kb
 FROM sys.dm_os_sys_info AS i;
 SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runnable_tasks_count,
@@ -82,19 +88,17 @@ SELECT w.wait_type,
        w.signal_wait_time_ms - ISNULL(o.signal_wait_time_ms, 0) AS signal_wait_time_ms
 FROM sys.dm_os_wait_stats AS w
 LEFT JOIN sys.dm_exec_session_wait_stats AS o ON o.session_id = @@SPID AND o.wait_type = w.wait_type;
-SET LOCK_TIMEOUT -1;
 GO
 
 -- before: CPU, read twice, 2 s apart
-SET LOCK_TIMEOUT 0;
-SELECT i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
+SELECT CAST(@@SERVERNAME AS nvarchar(256)) AS server_name,
+       i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
        i.sqlserver_start_time_ms_ticks, i.virtual_machine_type_desc, i.committed_target_kb
 FROM sys.dm_os_sys_info AS i;
 SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runnable_tasks_count,
        s.work_queue_count, s.active_workers_count, s.total_cpu_usage_ms, s.total_cpu_idle_capped_ms
 FROM sys.dm_os_schedulers AS s
 WHERE s.status = N'VISIBLE ONLINE';
-SET LOCK_TIMEOUT -1;
 GO
 
 -- before: event rate, read twice, 2 s apart
@@ -139,6 +143,13 @@ EXEC @result = master.sys.sp_getapplock @Resource = N'xestack/sos-yield', @LockM
 SELECT @result AS result;
 GO
 
+-- before: the server's clock, for the run's deadline
+-- Seconds since 1970-01-01 UTC, which is day 25567 of datetime; in bigint, for after 2038.
+SELECT (CAST(DATEDIFF(day, 0, n.utc_now) AS bigint) - 25567) * 86400
+       + DATEPART(hour, n.utc_now) * 3600 + DATEPART(minute, n.utc_now) * 60 + DATEPART(second, n.utc_now) AS unix_seconds
+FROM (SELECT GETUTCDATE() AS utc_now) AS n;
+GO
+
 -- change: the event session, stopped
 CREATE EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadline>:3656.2592:<checksum>] ON SERVER
 ADD EVENT sqlos.wait_info (
@@ -164,8 +175,8 @@ ALTER EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadl
 GO
 
 -- counters: first
-SET LOCK_TIMEOUT 0;
-SELECT i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
+SELECT CAST(@@SERVERNAME AS nvarchar(256)) AS server_name,
+       i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
        i.sqlserver_start_time_ms_ticks, i.virtual_machine_type_desc, i.committed_target_kb
 FROM sys.dm_os_sys_info AS i;
 SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runnable_tasks_count,
@@ -183,7 +194,12 @@ SELECT w.wait_type,
        w.signal_wait_time_ms - ISNULL(o.signal_wait_time_ms, 0) AS signal_wait_time_ms
 FROM sys.dm_os_wait_stats AS w
 LEFT JOIN sys.dm_exec_session_wait_stats AS o ON o.session_id = @@SPID AND o.wait_type = w.wait_type;
-SET LOCK_TIMEOUT -1;
+-- What the collector's own session has cost.
+SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
+FROM sys.dm_exec_sessions AS s
+WHERE s.session_id = @@SPID;
+SELECT s.name, s.create_time, s.dropped_event_count, s.dropped_buffer_count, s.regular_buffer_size
+FROM sys.dm_xe_sessions AS s;
 GO
 
 -- counters: samples through 60 s
@@ -192,6 +208,16 @@ SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runn
        s.work_queue_count, s.active_workers_count, s.total_cpu_usage_ms, s.total_cpu_idle_capped_ms
 FROM sys.dm_os_schedulers AS s
 WHERE s.status = N'VISIBLE ONLINE';
+SELECT CAST(@@SERVERNAME AS nvarchar(256)) AS server_name,
+       i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
+       i.sqlserver_start_time_ms_ticks, i.virtual_machine_type_desc, i.committed_target_kb
+FROM sys.dm_os_sys_info AS i;
+-- What the collector's own session has cost.
+SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
+FROM sys.dm_exec_sessions AS s
+WHERE s.session_id = @@SPID;
+SELECT s.name, s.create_time, s.dropped_event_count, s.dropped_buffer_count, s.regular_buffer_size
+FROM sys.dm_xe_sessions AS s;
 SET LOCK_TIMEOUT -1;
 GO
 
@@ -200,8 +226,8 @@ ALTER EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadl
 GO
 
 -- counters: last
-SET LOCK_TIMEOUT 0;
-SELECT i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
+SELECT CAST(@@SERVERNAME AS nvarchar(256)) AS server_name,
+       i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
        i.sqlserver_start_time_ms_ticks, i.virtual_machine_type_desc, i.committed_target_kb
 FROM sys.dm_os_sys_info AS i;
 SELECT s.scheduler_id, s.parent_node_id, s.status, s.current_tasks_count, s.runnable_tasks_count,
@@ -219,7 +245,12 @@ SELECT w.wait_type,
        w.signal_wait_time_ms - ISNULL(o.signal_wait_time_ms, 0) AS signal_wait_time_ms
 FROM sys.dm_os_wait_stats AS w
 LEFT JOIN sys.dm_exec_session_wait_stats AS o ON o.session_id = @@SPID AND o.wait_type = w.wait_type;
-SET LOCK_TIMEOUT -1;
+-- What the collector's own session has cost.
+SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
+FROM sys.dm_exec_sessions AS s
+WHERE s.session_id = @@SPID;
+SELECT s.name, s.create_time, s.dropped_event_count, s.dropped_buffer_count, s.regular_buffer_size
+FROM sys.dm_xe_sessions AS s;
 GO
 
 -- read: the target, raw, after twice the dispatch latency
@@ -283,6 +314,13 @@ GO
 ALTER EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadline>:3656.2592:<checksum>] ON SERVER STATE = STOP;
 GO
 
+-- restore: only if flags are on: lock
+DECLARE @result int;
+EXEC @result = master.sys.sp_getapplock @Resource = N'xestack/flags', @LockMode = N'Exclusive', @LockOwner = N'Session',
+     @LockTimeout = 0, @DbPrincipal = N'public';
+SELECT @result AS result;
+GO
+
 -- restore: what this run turned on and is still on
 DBCC TRACEOFF (3656, 2592, -1) WITH NO_INFOMSGS;
 GO
@@ -299,4 +337,8 @@ GO
 SELECT s.name, CASE WHEN r.name IS NULL THEN 0 ELSE 1 END AS running
 FROM sys.server_event_sessions AS s
 LEFT JOIN sys.dm_xe_sessions AS r ON r.name COLLATE Latin1_General_BIN2 = s.name COLLATE Latin1_General_BIN2;
+GO
+
+-- restore: only if flags were on: lock given back
+EXEC master.sys.sp_releaseapplock @Resource = N'xestack/flags', @LockOwner = N'Session', @DbPrincipal = N'public';
 GO

@@ -68,6 +68,8 @@ fn every_row_fits_its_columns() {
             "dm_hadr_database_replica_states",
             "dm_hadr_availability_replica_states",
             "server_permissions",
+            "triggers",
+            "trigger_events",
             "server_triggers",
             "server_trigger_events",
             "server_audits",

@@ -79,15 +79,14 @@ async fn only_databases_of_users_have_sessions() {
     assert_eq!(master.error(&create("s", "")).await, 25737);
     let mut session = place.login_to("OneRow").await;
     assert_eq!(session.error(&create("s", "").replace("ON DATABASE", "ON SERVER")).await, 25737);
-    let refused = place_with_error(40510).await;
-    assert_eq!(refused, 40510);
+    let refusing = place_refusing(25744).await;
+    assert_eq!(refusing.login_to("OneRow").await.error(&create("s", "")).await, 25744);
 }
 
-/// What a server does that refuses the statement with another number.
-async fn place_with_error(number: u32) -> u32 {
+/// One that refuses CREATE with this number.
+async fn place_refusing(number: u32) -> Place {
     let fault = format!("error={number}@create");
-    let place = place(&[fault.as_str()], &[]).await;
-    place.login_to("OneRow").await.error(&create("s", "")).await
+    place(&[fault.as_str()], &[]).await
 }
 
 #[tokio::test]
@@ -110,9 +109,10 @@ async fn views_of_the_server_are_missing() {
     }
     assert_eq!(session.rows("SELECT * FROM sys.triggers").await.len(), 0);
     assert_eq!(session.error("SELECT * FROM sys.trigger_events").await, 0);
-    let mut box_product = Place::new(ServerVersion::V2025, &[], &[]).await.login("sa").await;
+    let box_product = Place::new(ServerVersion::V2025, &[], &[]).await;
+    let mut box_product_session = box_product.login("sa").await;
     for view in ["database_event_sessions", "dm_xe_database_sessions", "dm_db_wait_stats"] {
-        assert_eq!(box_product.error(&format!("SELECT * FROM sys.{view}")).await, 208, "{view}");
+        assert_eq!(box_product_session.error(&format!("SELECT * FROM sys.{view}")).await, 208, "{view}");
     }
 }
 
@@ -245,7 +245,8 @@ async fn options_are_the_newest_and_loss_is_always_allowed() {
     place_with.pass(Duration::from_secs(60));
     assert_eq!(session.rows(RUNNING).await.len(), 0, "stopped by the server");
     assert_eq!(session.rows(NAMES).await, [["s"]]);
-    let mut raw = place(&["max-duration=absent"], &[]).await.login_to("OneRow").await;
+    let without = place(&["max-duration=absent"], &[]).await;
+    let mut raw = without.login_to("OneRow").await;
     assert_eq!(raw.error(&create("s", ", MAX_DURATION = 60 SECONDS")).await, 102);
     assert_eq!(raw.error("SELECT max_duration FROM sys.database_event_sessions").await, 207);
     let columns = "SELECT name FROM sys.all_columns
