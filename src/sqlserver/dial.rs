@@ -100,7 +100,7 @@ impl Route<'_> {
         let host = address.host.as_str();
         let look_up = async |port: u16| {
             let found = tokio::net::lookup_host((host, port)).await;
-            found.map(Vec::from_iter).map_err(|source| ConnectFailure::Name { host: host.to_owned(), source })
+            found.map(Vec::from_iter).map_err(|source| ConnectFailure::Name { host: host.into(), source })
         };
         let Some(instance) = address.instance_to_find() else { return look_up(address.tcp_port()).await };
         let browsers = look_up(self.options.browser_port).await?;

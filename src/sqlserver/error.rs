@@ -92,7 +92,7 @@ pub enum ConnectFailure {
     #[error("the name {host} cannot be looked up")]
     Name {
         /// The name.
-        host: String,
+        host: Box<str>,
         /// Why.
         #[source]
         source: std::io::Error,
@@ -121,7 +121,7 @@ pub enum ConnectFailure {
         /// What is wrong with it.
         problem: CertificateProblem,
         /// In the words of the TLS library.
-        told: String,
+        told: Box<str>,
         /// Whether the encryption is strict, where every certificate is validated.
         strict: bool,
     },
@@ -134,7 +134,7 @@ pub enum ConnectFailure {
         /// The server's version.
         version: Option<(u8, u8, u16)>,
         /// In the words of the TLS library.
-        told: String,
+        told: Box<str>,
     },
     /// The server closed the connection in the TLS handshake.
     #[error("SQL Server {} closed the connection during the TLS handshake", version_text(*.version))]
