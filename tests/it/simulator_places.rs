@@ -1,6 +1,7 @@
 //! Tests of the places that the simulated server stands in for: statements over TDS in, rows or error numbers out.
 
 mod azure_db;
+mod azure_mi;
 mod logins;
 
 use std::sync::Arc;

@@ -181,6 +181,9 @@ impl Host for Instance {
                 if !rights.is_sysadmin() {
                     return Err(vec![dbcc::not_permitted(&session.login, command.action.name())]);
                 }
+                if self.version.is_azure() && !dbcc::managed_instance_takes(flags, *global) {
+                    return Err(vec![dbcc::not_supported(command.action.name())]);
+                }
                 dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
             }
             Action::TraceStatus { flags, global } => {
