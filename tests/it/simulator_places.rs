@@ -2,7 +2,9 @@
 
 mod azure_db;
 mod azure_mi;
+mod hosts;
 mod logins;
+mod rows;
 
 use std::sync::Arc;
 use std::time::Duration;
