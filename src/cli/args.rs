@@ -3,7 +3,9 @@
 use crate::agent::run::RunId;
 use crate::model::ServerVersion;
 use crate::report::Format;
+use crate::simulator::permissions::Account;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use secrecy::SecretString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -144,6 +146,8 @@ pub(super) struct CaptureArguments {
     #[command(flatten)]
     pub bounds: BoundArguments,
     #[command(flatten)]
+    pub guards: GuardArguments,
+    #[command(flatten)]
     pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
@@ -179,6 +183,23 @@ pub(super) struct BoundArguments {
     /// Predicted events a second above which the capture is refused.
     #[arg(long, value_name = "N")]
     pub max_events_per_second: Option<u64>,
+}
+
+/// What an open window may do to the server before it is ended.
+#[derive(Debug, Clone, Args)]
+pub(super) struct GuardArguments {
+    /// Dropped events above which the window is ended.
+    #[arg(long, value_name = "N")]
+    pub max_dropped_events: Option<u64>,
+    /// SQL Server's share of its schedulers, in percent, above which the window is ended where it has grown.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_cpu_share: Option<f64>,
+    /// Percentage points by which that share must have grown since before the window.
+    #[arg(long, value_name = "POINTS", value_parser = percent)]
+    pub max_cpu_growth: Option<f64>,
+    /// Share of one core, in percent, that reading counters and samples may take.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_own_cpu_share: Option<f64>,
 }
 
 /// Which events are counted.
@@ -324,12 +345,19 @@ pub(super) struct SimulateArguments {
     /// Seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// NAME[=RIGHT[,RIGHT]...]: one more login, with sa's password and these permissions or roles (sysadmin, VIEW SERVER
+    /// STATE, VIEW DATABASE STATE, ...).
+    #[arg(long, value_name = "LOGIN")]
+    pub login: Vec<Account>,
     /// Trace flags on from the start, as with the server's -T.
     #[arg(long, value_name = "FLAG")]
     pub startup_flag: Vec<u32>,
     /// Encryption that the server offers.
     #[arg(long, value_name = "HOW", default_value = "on")]
     pub tls: TlsArgument,
+    /// Let a SQL Server Browser answer here over UDP; it names the instances SIM1, SIM2 and so on.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub browser: Option<SocketAddr>,
     /// Write the certificate to trust (PEM) to this file; not with --tls off.
     #[arg(long, value_name = "FILE")]
     pub tls_cert_out: Option<PathBuf>,
@@ -339,8 +367,10 @@ pub(super) struct SimulateArguments {
 pub(super) enum TlsArgument {
     /// None.
     Off,
-    /// TDS 7 with TLS inside.
+    /// TDS 7 with TLS inside, as much of it as the client asks for.
     On,
+    /// The same, and every client must (Force Encryption).
+    Forced,
     /// TDS 8: TLS before everything (Encrypt=strict).
     Strict,
 }
@@ -353,45 +383,59 @@ pub(super) enum OverflowArgument {
     Ignore,
 }
 
-/// sqlcmd's flags and variables.
+/// sqlcmd's flags and variables, and where secrets may come from.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection (as sqlcmd)")]
 pub(super) struct ConnectionArguments {
     /// Server: [tcp:|admin:]host[\instance][,port].
     #[arg(short = 'S', long, value_name = "SERVER", env = "SQLCMDSERVER")]
     pub server: String,
-    /// Login name.
-    #[arg(short = 'U', long = "user-name", value_name = "LOGIN", env = "SQLCMDUSER")]
+    /// Login name [env: SQLCMDUSER].
+    #[arg(short = 'U', long = "user-name", value_name = "LOGIN")]
     pub user: Option<String>,
-    /// Password; better in SQLCMDPASSWORD, which other users of this machine cannot see.
-    #[arg(short = 'P', long, value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
-    pub password: Option<String>,
-    /// Windows authentication as the current user.
+    /// Password, for every user of this machine to see. Better: SQLCMDPASSWORD, a file, a command, or the prompt, in this
+    /// order; what is given here or by one of the next two options goes before SQLCMDPASSWORD.
+    #[arg(short = 'P', long, value_name = "PASSWORD", value_parser = secret, allow_hyphen_values = true,
+          conflicts_with_all = ["password_file", "password_command", "trusted_connection"])]
+    pub password: Option<SecretString>,
+    /// File with the password, in one line; refused where others may read it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_command", "trusted_connection"])]
+    pub password_file: Option<PathBuf>,
+    /// Command that prints the password; run by the shell, for a minute at most.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "trusted_connection")]
+    pub password_command: Option<String>,
+    /// Windows authentication as the current user; also without -U.
     #[arg(short = 'E', long, conflicts_with_all = ["user", "entra"])]
     pub trusted_connection: bool,
-    /// Microsoft Entra authentication with the access token in XESTACK_ACCESS_TOKEN.
+    /// Microsoft Entra authentication with an access token [env: XESTACK_ACCESS_TOKEN].
     #[arg(short = 'G', long = "use-aad", id = "entra")]
     pub entra: bool,
+    /// File with the access token; refused where others may read it.
+    #[arg(long, value_name = "FILE", requires = "entra", conflicts_with = "access_token_command")]
+    pub access_token_file: Option<PathBuf>,
+    /// Command that prints the access token.
+    #[arg(long, value_name = "COMMAND", requires = "entra")]
+    pub access_token_command: Option<String>,
     /// Initial database.
     #[arg(short = 'd', long, value_name = "DATABASE", env = "SQLCMDDBNAME")]
     pub database_name: Option<String>,
-    /// Encryption: strict, mandatory, optional or disable.
+    /// Encryption: strict (TDS 8), mandatory, optional (the login only) or disable.
     #[arg(short = 'N', long, value_name = "HOW", num_args = 0..=1, default_value = "mandatory", default_missing_value = "mandatory")]
     pub encrypt_connection: String,
-    /// Trust the server's certificate without validating it.
+    /// Trust the server's certificate without validating it; without effect with -N strict.
     #[arg(short = 'C', long)]
     pub trust_server_certificate: bool,
-    /// Authority to trust (PEM).
+    /// Certificates to trust beside this machine's (PEM or DER).
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
-    /// Name expected in the certificate.
+    /// Name expected in the certificate instead of the host's.
     #[arg(short = 'F', long, value_name = "NAME")]
     pub host_name_in_certificate: Option<String>,
-    /// Seconds for connecting and logging in.
-    #[arg(short = 'l', long, value_name = "SECONDS", env = "SQLCMDLOGINTIMEOUT", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=65_534))]
+    /// Seconds for finding the server, connecting and logging in; 0 = no limit.
+    #[arg(short = 'l', long, value_name = "SECONDS", env = "SQLCMDLOGINTIMEOUT", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=65_534))]
     pub login_timeout: u64,
-    /// Seconds for each statement.
-    #[arg(short = 't', long, value_name = "SECONDS", env = "SQLCMDSTATTIMEOUT", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=65_534))]
+    /// Seconds for each statement; 0 = no limit, except while things are put back.
+    #[arg(short = 't', long, value_name = "SECONDS", env = "SQLCMDSTATTIMEOUT", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=65_534))]
     pub query_timeout: u64,
     /// Workstation name shown to the server.
     #[arg(short = 'H', long, value_name = "NAME", env = "SQLCMDWORKSTATION")]
@@ -399,6 +443,14 @@ pub(super) struct ConnectionArguments {
     /// ReadOnly or ReadWrite.
     #[arg(short = 'K', long, value_name = "INTENT")]
     pub application_intent: Option<String>,
+    /// UDP port of the SQL Server Browser, which tells the ports of named instances.
+    #[arg(long, value_name = "PORT", default_value_t = 1434, value_parser = clap::value_parser!(u16).range(1..))]
+    pub browser_port: u16,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape that clap asks for")]
+fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
+    Ok(SecretString::new(text.into()))
 }
 
 /// `90`, `90s`, `500ms`, `2m`, `1h`.
@@ -416,6 +468,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * seconds_per_unit).map_err(|error| error.to_string())
 }
 
+/// A share from 0 to 100 percent, given with or without the sign.
+fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text.trim_end_matches('%').parse().map_err(|_| format!("`{text}` is no percentage"))?;
+    if (0.0..=100.0).contains(&number) {
+        Ok(number / 100.0)
+    } else {
+        Err("a share lies between 0 and 100 %".to_owned())
+    }
+}
+
 /// A window is bounded: a second to a day.
 fn window_length(text: &str) -> Result<Duration, String> {
     let length = duration(text)?;
@@ -427,13 +489,22 @@ fn window_length(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, duration};
+    use super::{Arguments, duration, percent};
     use clap::CommandFactory as _;
     use std::time::Duration;
 
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        assert_eq!(percent("98"), Ok(0.98));
+        assert_eq!(percent("2.5%"), Ok(0.025));
+        for wrong in ["", "x", "-1", "101", "NaN", "%"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -30,7 +30,9 @@ impl Printer {
             // tiberius logs every error of a server, expected ones too.
             0 => "warn,tiberius=off",
             1 => "info,tiberius=off",
-            _ => "debug,tiberius=info",
+            2 => "debug,tiberius=info",
+            // Never more of tiberius: it would write rows and messages as they pass.
+            _ => "trace,tiberius=info",
         };
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::new(filter))

@@ -11,6 +11,11 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 impl UtcMicros {
+    /// The time so many seconds after the epoch; the farthest one where there is none.
+    pub fn from_unix_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(MICROS_PER_SECOND))
+    }
+
     /// Whole seconds since the epoch, rounded down.
     pub fn unix_seconds(self) -> i64 {
         self.0.div_euclid(MICROS_PER_SECOND)

@@ -18,6 +18,8 @@ pub struct Login {
     pub application: String,
     /// Empty: the login's default.
     pub database: String,
+    /// The access token of federated authentication; name and password are empty then.
+    pub access_token: Option<String>,
 }
 
 /// A parameter of sp_executesql.
@@ -132,10 +134,18 @@ pub trait Host: Send + Sync {
     fn version_text(&self) -> String;
     /// HAS_PERMS_BY_NAME for the server; `None` (NULL) for a permission this version does not know.
     fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool>;
+    /// HAS_PERMS_BY_NAME for a database; `None` (NULL) for a database or permission that is not known.
+    fn has_database_permission(&self, _: &SessionContext, _database: &str, _permission: &str) -> Option<bool> {
+        None
+    }
     /// IS_SRVROLEMEMBER; `None` for an unknown role.
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool>;
     /// Databases by name with their ids, for DB_ID, DB_NAME and USE (911 where missing).
     fn databases(&self) -> Vec<(i32, String)>;
+    /// Whether a session may name or use another database than its own; else errors 40508 and 40515.
+    fn reaches_other_databases(&self) -> bool {
+        true
+    }
     /// CREATE, ALTER and DROP EVENT SESSION: the whole statement's tokens.
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>>;
     /// DBCC: the whole statement's tokens.

@@ -8,9 +8,11 @@ use crate::simulator::host::{Backend, Host, Login, Session};
 use crate::simulator::instance::Instance;
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
+use crate::simulator::permissions::Account;
 use crate::simulator::server::{Encryption, Server, ServerOptions, TlsMode, start_encrypted};
 use crate::simulator::sql::SqlSession;
 use crate::simulator::versions::VersionData;
+use crate::simulator::wire::browser::{Browser, Listed};
 use crate::simulator::wire::hooks::Hooks;
 use crate::simulator::workload::pace::Pace;
 use crate::simulator::workload::{Truth, UPTIME_HOURS, UnknownWorkload};
@@ -50,6 +52,12 @@ pub struct LaunchOptions {
     pub tls: TlsMode,
     /// Password of [`USER`]; a random one without it.
     pub password: Option<String>,
+    /// Further logins; one without a password has that of [`USER`].
+    pub accounts: Vec<Account>,
+    /// Access token that logs in as [`USER`]; none does without it.
+    pub access_token: Option<String>,
+    /// Where a SQL Server Browser answers over UDP for the instances; nowhere without it.
+    pub browser: Option<SocketAddr>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Where tests step in.
@@ -70,6 +78,9 @@ impl Default for LaunchOptions {
             startup_flags: Vec::new(),
             tls: TlsMode::On,
             password: None,
+            accounts: Vec::new(),
+            access_token: None,
+            browser: None,
             clock: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
         }
@@ -118,6 +129,7 @@ pub struct Simulator {
     first: Address,
     others: Vec<Address>,
     password: String,
+    browser: Option<Browser>,
 }
 
 /// An instance's address.
@@ -154,6 +166,25 @@ impl Simulator {
         &self.password
     }
 
+    /// Where its SQL Server Browser answers.
+    pub fn browser_addr(&self) -> Option<SocketAddr> {
+        self.browser.as_ref().map(Browser::local_addr)
+    }
+
+    /// Connections that the first instance has accepted so far.
+    pub fn connections(&self) -> u64 {
+        self.first.server.connections()
+    }
+
+    /// The instances as a Browser lists them: `SIM1` and so on.
+    fn listed(&self) -> Vec<Listed> {
+        let instance = |(index, address): (usize, &Address)| Listed {
+            name: format!("SIM{}", index + 1),
+            port: address.server.local_addr().port(),
+        };
+        self.all().enumerate().map(instance).collect()
+    }
+
     /// Closes everything.
     pub async fn stop(self) {
         for address in self.all() {
@@ -173,6 +204,7 @@ impl Simulator {
 pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
     let faults = options.faults.iter().map(|text| text.parse()).collect::<Result<Vec<Fault>, FaultError>>()?;
     let password = options.password.clone().unwrap_or_else(random_password);
+    let browser = options.browser;
     let port = options.listen.port();
     if port != 0 && port.checked_add(options.instances.saturating_sub(1)).is_none() {
         return Err(LaunchError::Ports { first: port, instances: options.instances });
@@ -184,12 +216,14 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
         faults,
         startup_flags: options.startup_flags.clone(),
         overflow: options.overflow,
+        accounts: options.accounts.clone(),
+        access_token: options.access_token.clone().map(SecretString::from),
         ..InstanceOptions::new(options.version, SecretString::from(password.clone()))
     };
     let launcher = Launcher {
         version: VersionData::of(options.version)
             .ok_or(InstanceError::UnsupportedVersion { version: options.version })?,
-        encryption: Encryption::new(options.tls).map_err(LaunchError::Certificate)?,
+        encryption: Encryption::new(options.tls, None).map_err(LaunchError::Certificate)?,
         instance_options,
         options,
         truths: Truths::default(),
@@ -200,7 +234,12 @@ pub async fn launch(options: LaunchOptions) -> Result<Simulator, LaunchError> {
     }
     let mut addresses = addresses.into_iter();
     let first = addresses.next().ok_or(LaunchError::NoInstance)?;
-    Ok(Simulator { first, others: addresses.collect(), password })
+    let mut simulator = Simulator { first, others: addresses.collect(), password, browser: None };
+    if let Some(listen) = browser {
+        let failed = |source| LaunchError::Listen { address: listen, source };
+        simulator.browser = Some(Browser::start(listen, simulator.listed()).await.map_err(failed)?);
+    }
+    Ok(simulator)
 }
 
 /// What all instances are started with.
@@ -264,13 +303,19 @@ impl Launcher {
     }
 
     async fn listen(&self, listen: SocketAddr, number: u32, front: Front) -> Result<Server, LaunchError> {
+        let switches = front.first.switches();
         let server_options = ServerOptions {
             number,
             hooks: self.options.hooks.clone(),
-            attention: front.first.switches().attention,
+            attention: switches.attention,
+            faults: switches.login.clone(),
             ..ServerOptions::new(listen)
         };
-        start_encrypted(server_options, self.encryption.clone(), Arc::new(front))
+        let encryption = match switches.login.tls {
+            None => self.encryption.clone(),
+            fault => Encryption::new(self.options.tls, fault).map_err(LaunchError::Certificate)?,
+        };
+        start_encrypted(server_options, encryption, Arc::new(front))
             .await
             .map_err(|source| LaunchError::Listen { address: listen, source })
     }

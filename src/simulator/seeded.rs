@@ -39,6 +39,11 @@ pub fn guid_text(guid: [u8; 16]) -> String {
     text
 }
 
+/// OBJECT_ID of a system view, by its name in lower case; negative, as those of the product's system objects are.
+pub fn object_id(name: &str) -> i32 {
+    -1 - (hash(&["object", name]) % 1_000_000_000) as i32
+}
+
 #[cfg(test)]
 mod tests {
     use super::{guid, guid_text, hash};

@@ -1,5 +1,6 @@
 //! Owns the listener: binding, accepting, a task a connection, stopping.
 
+use crate::simulator::faults::login::{LoginFaults, TlsFault};
 use crate::simulator::host::Backend;
 use crate::simulator::wire::attention::AttentionReply;
 use crate::simulator::wire::connection::{Endpoint, serve};
@@ -9,6 +10,7 @@ use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -23,8 +25,10 @@ pub enum TlsMode {
     /// None; a client that requires it fails.
     #[default]
     Off,
-    /// TDS 7 with TLS 1.2 inside, for every client.
+    /// TDS 7 with TLS 1.2 inside, as much of it as the client asks for: for all, for the login only, or none.
     On,
+    /// TDS 7 with TLS 1.2 inside, for every client ("Force Encryption").
+    Forced,
     /// TDS 8: TLS 1.2 or 1.3 before everything (`Encrypt=strict`).
     Strict,
 }
@@ -37,13 +41,16 @@ pub struct Encryption {
 }
 
 impl Encryption {
-    /// With a new certificate, where one is needed. Errors: it cannot be made.
-    pub fn new(mode: TlsMode) -> io::Result<Self> {
+    /// With a new certificate, where one is needed; one that is wrong where the fault says so. Errors: it cannot be made.
+    pub fn new(mode: TlsMode, fault: Option<TlsFault>) -> io::Result<Self> {
         let certificate = match mode {
             TlsMode::Off => return Ok(Self { tls: Tls::Off, certificate_pem: None }),
-            TlsMode::On | TlsMode::Strict => Certificate::generate()?,
+            TlsMode::On | TlsMode::Forced | TlsMode::Strict => Certificate::generate(fault)?,
         };
-        let tls = if mode == TlsMode::Strict { certificate.before_tds()? } else { certificate.inside_tds()? };
+        let tls = match mode {
+            TlsMode::Strict => certificate.before_tds()?,
+            _ => certificate.inside_tds(mode == TlsMode::Forced)?,
+        };
         Ok(Self { tls, certificate_pem: Some(certificate.pem.into()) })
     }
 }
@@ -61,12 +68,21 @@ pub struct ServerOptions {
     pub hooks: Hooks,
     /// How an attention is acknowledged.
     pub attention: AttentionReply,
+    /// What is wrong before a session is there.
+    pub faults: LoginFaults,
 }
 
 impl ServerOptions {
     /// Plain, without hooks, on that address.
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, number: 1, tls: TlsMode::Off, hooks: Hooks::default(), attention: AttentionReply::default() }
+        Self {
+            listen,
+            number: 1,
+            tls: TlsMode::Off,
+            hooks: Hooks::default(),
+            attention: AttentionReply::default(),
+            faults: LoginFaults::default(),
+        }
     }
 }
 
@@ -75,6 +91,7 @@ impl ServerOptions {
 pub struct Server {
     local_addr: SocketAddr,
     certificate_pem: Option<Arc<str>>,
+    accepted: Arc<AtomicU64>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -83,6 +100,11 @@ impl Server {
     /// The address it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Connections accepted so far, those that did not come to a login included.
+    pub fn connections(&self) -> u64 {
+        self.accepted.load(Ordering::SeqCst)
     }
 
     /// Its self-signed certificate for localhost, with TLS.
@@ -107,7 +129,7 @@ impl Drop for Server {
 
 /// Starts a server in the current tokio runtime. Errors: the address cannot be bound; no certificate can be made.
 pub async fn start(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Result<Server> {
-    let encryption = Encryption::new(options.tls)?;
+    let encryption = Encryption::new(options.tls, options.faults.tls)?;
     start_encrypted(options, encryption, backend).await
 }
 
@@ -119,19 +141,41 @@ pub async fn start_encrypted(
 ) -> io::Result<Server> {
     let listener = TcpListener::bind(options.listen).await?;
     let local_addr = listener.local_addr()?;
-    let ServerOptions { number, hooks, attention, .. } = options;
+    let ServerOptions { number, hooks, attention, faults, .. } = options;
     let Encryption { tls, certificate_pem } = encryption;
     let server_name = backend.server_name();
-    let endpoint = Endpoint { backend, number, server_name, tls, hooks, attention, login_limit: LOGIN_LIMIT };
-    let server = Server { local_addr, certificate_pem, stopping: CancellationToken::new(), tasks: TaskTracker::new() };
-    server.tasks.spawn(accept(listener, endpoint, server.stopping.clone(), server.tasks.clone()));
+    let endpoint = Endpoint {
+        backend,
+        number,
+        server_name,
+        tls,
+        hooks,
+        attention,
+        faults,
+        logins: Arc::default(),
+        login_limit: LOGIN_LIMIT,
+    };
+    let server = Server {
+        local_addr,
+        certificate_pem,
+        accepted: Arc::default(),
+        stopping: CancellationToken::new(),
+        tasks: TaskTracker::new(),
+    };
+    let accepted = Arc::clone(&server.accepted);
+    server.tasks.spawn(accept(listener, endpoint, accepted, server.stopping.clone(), server.tasks.clone()));
     Ok(server)
 }
 
-async fn accept(listener: TcpListener, endpoint: Endpoint, stopping: CancellationToken, tasks: TaskTracker) {
+async fn accept(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    connections: Arc<AtomicU64>,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
+) {
     /// A failure to accept is the machine's (no file descriptors): it passes when connections end.
     const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
-    let mut connections = 0;
     loop {
         let accepted = tokio::select! {
             () = stopping.cancelled() => return,
@@ -139,11 +183,11 @@ async fn accept(listener: TcpListener, endpoint: Endpoint, stopping: Cancellatio
         };
         match accepted {
             Ok((tcp, _)) => {
-                connections += 1;
+                let number = connections.fetch_add(1, Ordering::SeqCst) + 1;
                 // Another node may answer by now.
                 let server_name = endpoint.backend.server_name();
                 let endpoint = Endpoint { server_name, ..endpoint.clone() };
-                tasks.spawn(connection(tcp, connections, endpoint, stopping.clone()));
+                tasks.spawn(connection(tcp, number, endpoint, stopping.clone()));
             }
             Err(error) => {
                 tracing::debug!(error = &error as &dyn Error, "failed to accept a connection");

@@ -1,19 +1,21 @@
 //! What a login may do decides what a capture does: all of it, counters only, or nothing, each with the exact GRANT; and
 //! what a server refuses in spite of the rights is told for what it is. Nothing stays changed in any case.
 
-use crate::capture::Lab;
+use crate::capture::{Lab, connect_options};
 use crate::cli::xestack;
 use crate::kill_points::state::look;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use xestack::agent::progress::Progress;
+use xestack::agent::run::{Marker, Owner, RunId};
 use xestack::agent::{CaptureError, Outcome, Refusal};
-use xestack::model::{Problem, Report, ServerVersion, Severity, VerdictKind};
+use xestack::model::{Problem, Report, ServerVersion, SessionState, Severity, UtcMicros, VerdictKind};
 use xestack::report::text::{self, Style};
 use xestack::simulator::clock::MachineClock;
 use xestack::simulator::launch::LaunchOptions;
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use xestack::simulator::workload::pace::Pace;
+use xestack::sqlserver::{Authentication, Connection};
 
 const VERSIONS: [ServerVersion; 8] = [
     ServerVersion::V2008R2,
@@ -90,7 +92,8 @@ fn counters_only(report: &Report) -> &Problem {
 
 /// The counters are whole, the stacks are missing and said to be, and no origin is claimed.
 fn assert_of_counters(outcome: &Outcome, report: &Report, context: &str) {
-    assert!(outcome.left_behind.is_empty() && outcome.evidence.sessions.is_empty(), "{context}");
+    let none_created = outcome.evidence.sessions.iter().all(|session| session.state == Some(SessionState::NotCreated));
+    assert!(outcome.left_behind.is_empty() && none_created, "{context}: {:?}", outcome.evidence.sessions);
     assert!(outcome.evidence.samples.len() >= 20, "{context}: {} samples", outcome.evidence.samples.len());
     let yields = report.waits.iter().find(|row| row.wait_type == "SOS_SCHEDULER_YIELD").unwrap();
     assert_eq!(yields.waiting_tasks, 20_647, "{context}");
@@ -107,85 +110,162 @@ fn grant(rights: &[&str]) -> String {
     format!("in master: GRANT {} TO [sa];", rights.join(", "))
 }
 
+const COUNTERS: &str = "VIEW SERVER STATE";
+const COUNTERS_2022: &str = "VIEW SERVER PERFORMANCE STATE";
+const SESSIONS: &str = "ALTER ANY EVENT SESSION";
+const PARTS: [&str; 5] = [
+    "CREATE ANY EVENT SESSION",
+    "ALTER ANY EVENT SESSION ENABLE",
+    "ALTER ANY EVENT SESSION DISABLE",
+    "ALTER ANY EVENT SESSION DROP EVENT",
+    "DROP ANY EVENT SESSION",
+];
+
+/// The least rights with which a version captures everything: for counters, and for event sessions.
+fn least_rights(version: ServerVersion) -> (&'static str, Vec<&'static str>) {
+    match version {
+        // It covers the right to read counters.
+        ServerVersion::V2008R2 => (COUNTERS, vec!["CONTROL SERVER"]),
+        ServerVersion::V2022 | ServerVersion::V2025 => (COUNTERS_2022, PARTS.to_vec()),
+        _ => (COUNTERS, vec![SESSIONS]),
+    }
+}
+
+/// A server whose login `o'dba]` has these rights and no others, and captures; `sa` looks on.
+async fn lab_of(version: ServerVersion, rights: &[&str]) -> (Lab, Sent) {
+    let sent = Sent::default();
+    let hooks = sent.hooks();
+    let mut lab = Lab::new(version, |launch: &mut LaunchOptions| {
+        launch.accounts.push(format!("o'dba]={}", rights.join(",")).parse().unwrap());
+        launch.pace = Pace::Steady;
+        launch.hooks = hooks;
+    })
+    .await;
+    lab.options.trace_flags.enable = false;
+    let password = lab.simulator.password().to_owned().into();
+    lab.surroundings.connect.authentication = Authentication::Password { user: "o'dba]".to_owned(), password };
+    (lab, sent)
+}
+
+/// The GRANT of some rights to that login.
+fn grant_to_login(rights: &[&str]) -> String {
+    format!("in master: GRANT {} TO [o'dba]]];", rights.join(", "))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_with_the_least_rights_captures_all() {
+    for version in VERSIONS {
+        let (counters, sessions) = least_rights(version);
+        let rights: Vec<&str> = [counters].into_iter().chain(sessions).collect();
+        let (lab, sent) = lab_of(version, &rights).await;
+        let before = look(&connect_options(&lab.simulator)).await;
+        let (outcome, report) = lab.report().await;
+        assert!(report.stacks.total_events > 20_000, "{version}: {:?}", report.capture.problems);
+        let lacking = |problem: &&Problem| {
+            matches!(problem.code.as_str(), "counters_only" | "counters_unreadable" | "loss_unknown")
+        };
+        assert_eq!(report.capture.problems.iter().find(lacking), None, "{version}");
+        assert!(outcome.left_behind.is_empty() && sent.count("CREATE") == 1, "{version}");
+        assert_eq!(look(&connect_options(&lab.simulator)).await, before, "{version}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_right_of_event_sessions_that_is_missing_leaves_the_counters() {
-    const PARTS: [&str; 5] = [
-        "CREATE ANY EVENT SESSION",
-        "ALTER ANY EVENT SESSION ENABLE",
-        "ALTER ANY EVENT SESSION DISABLE",
-        "ALTER ANY EVENT SESSION DROP EVENT",
-        "DROP ANY EVENT SESSION",
-    ];
-    let mut cases: Vec<(ServerVersion, &str, Vec<&str>)> = Vec::new();
     for version in VERSIONS {
-        match version {
-            ServerVersion::V2008R2 => cases.push((version, "CONTROL SERVER", vec!["CONTROL SERVER"])),
-            ServerVersion::V2022 | ServerVersion::V2025 => {
-                cases.push((version, "ALTER ANY EVENT SESSION", PARTS.to_vec()));
-                cases.extend(PARTS.map(|part| (version, part, vec![part])));
-            }
-            _ => cases.push((version, "ALTER ANY EVENT SESSION", vec!["ALTER ANY EVENT SESSION"])),
-        }
-    }
-    for (version, denied, granted) in cases {
-        let context = format!("{denied} on {version}");
-        let mut denials = faults(&["deny=sysadmin"]);
-        denials.push(format!("deny={denied}"));
-        // CONTROL SERVER covers the right to read the counters too: without it there is nothing to see here.
-        if denied == "CONTROL SERVER" {
-            let (lab, sent) = lab(version, &denials).await;
-            let error = lab.capture().await.unwrap_err();
-            let CaptureError::Refused { reason: Refusal::Permission, hint: Some(hint), .. } = &error else {
-                panic!("{context}: {error:?}");
-            };
-            assert_eq!(*hint, grant(&["VIEW SERVER STATE", "CONTROL SERVER"]), "{context}");
+        let (counters, sessions) = least_rights(version);
+        let one_less = |missing: &&'static str| {
+            (vec![*missing], sessions.iter().copied().filter(|held| held != missing).collect())
+        };
+        let none_held = (sessions.len() > 1).then(|| (sessions.clone(), Vec::new()));
+        for (missing, held) in sessions.iter().map(one_less).chain(none_held) {
+            let held: Vec<&str> = held;
+            let rights: Vec<&str> = [counters].into_iter().chain(held).collect();
+            let context = format!("{version}: {rights:?}");
+            let (lab, sent) = lab_of(version, &rights).await;
+            let before = look(&connect_options(&lab.simulator)).await;
+            let (outcome, report) = lab.report().await;
+            assert_of_counters(&outcome, &report, &context);
+            let problem = counters_only(&report);
+            assert_eq!(problem.severity, Severity::Partial, "{context}");
+            let lacks = format!("the login lacks {}", missing.join(", "));
+            assert!(problem.message.ends_with(&lacks), "{context}: {}", problem.message);
+            assert_eq!(problem.hint.as_deref(), Some(grant_to_login(&missing).as_str()), "{context}");
             assert_eq!(sent.changes(), Vec::<String>::new(), "{context}");
-            continue;
+            assert_eq!(look(&connect_options(&lab.simulator)).await, before, "{context}");
         }
-        let (lab, sent) = lab(version, &denials).await;
-        let before = look(&lab.surroundings.connect).await;
-        let (outcome, report) = lab.report().await;
-        assert_of_counters(&outcome, &report, &context);
-        let problem = counters_only(&report);
-        assert_eq!(problem.severity, Severity::Partial, "{context}");
-        assert!(problem.message.ends_with(&format!("the login lacks {}", granted.join(", "))), "{}", problem.message);
-        assert_eq!(problem.hint.as_deref(), Some(grant(&granted).as_str()), "{context}");
-        assert_eq!(sent.changes(), Vec::<String>::new(), "{context}");
-        assert_eq!(look(&lab.surroundings.connect).await, before, "{context}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_right_to_read_counters_nothing_is_captured() {
     for version in VERSIONS {
-        let right = if version >= ServerVersion::V2022 { "VIEW SERVER PERFORMANCE STATE" } else { "VIEW SERVER STATE" };
-        for asked_for in [false, true] {
-            let (mut lab, sent) = lab(version, &[format!("deny={right}")]).await;
-            lab.options.counters_only = asked_for;
-            let error = lab.capture().await.unwrap_err();
-            let CaptureError::Refused { reason: Refusal::Permission, text, hint: Some(hint), .. } = &error else {
-                panic!("{version}: {error:?}");
-            };
-            assert_eq!(
-                (text.as_str(), hint.as_str()),
-                (format!("the login lacks {right}").as_str(), grant(&[right]).as_str())
-            );
+        let (counters, mut sessions) = least_rights(version);
+        if version == ServerVersion::V2008R2 {
+            sessions.clear();
+        }
+        for (held, missing) in [
+            (
+                sessions.clone(),
+                if version == ServerVersion::V2008R2 { vec![counters, "CONTROL SERVER"] } else { vec![counters] },
+            ),
+            (Vec::new(), [counters].into_iter().chain(least_rights(version).1).collect()),
+        ] {
+            let (mut lab, sent) = lab_of(version, &held).await;
+            let before = look(&connect_options(&lab.simulator)).await;
+            for (asked_for, missing) in [(false, missing), (true, vec![counters])] {
+                lab.options.counters_only = asked_for;
+                let error = lab.capture().await.unwrap_err();
+                let CaptureError::Refused { reason: Refusal::Permission, text, hint: Some(hint), .. } = &error else {
+                    panic!("{version}: {error:?}");
+                };
+                assert_eq!(*text, format!("the login lacks {}", missing.join(", ")), "{version}");
+                assert_eq!(*hint, grant_to_login(&missing), "{version}");
+            }
             assert_eq!(sent.changes(), Vec::<String>::new(), "{version}");
-            assert_eq!(sent.count("EXEC"), 0, "{version}");
+            assert_eq!(look(&connect_options(&lab.simulator)).await, before, "{version}");
         }
     }
 }
 
+/// A part that is denied beside the whole: what could not be dropped is not created.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_with_just_the_rights_captures_all() {
-    for version in VERSIONS {
-        let (lab, sent) = lab(version, &faults(&["deny=sysadmin"])).await;
-        let before = look(&lab.surroundings.connect).await;
+async fn a_denied_part_of_the_right_weighs_more_than_the_whole() {
+    for part in PARTS {
+        let (lab, sent) = lab(ServerVersion::V2022, &[format!("deny={part}")]).await;
         let (outcome, report) = lab.report().await;
-        assert!(report.stacks.total_events > 20_000, "{version}: {:?}", report.capture.problems);
-        assert!(outcome.left_behind.is_empty() && sent.count("CREATE") == 1, "{version}");
-        assert_eq!(look(&lab.surroundings.connect).await, before, "{version}");
+        assert_of_counters(&outcome, &report, part);
+        assert_eq!(counters_only(&report).hint.as_deref(), Some(grant(&[part]).as_str()));
+        assert_eq!(sent.changes(), Vec::<String>::new(), "{part}");
     }
+}
+
+/// What a dead run has left needs rights to be removed: without them it is told, and the counters are taken all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_dead_run_left_does_not_stop_a_login_with_few_rights() {
+    let (lab, _) = lab_of(ServerVersion::V2019, &[COUNTERS]).await;
+    let dead = Marker {
+        scenario: "sos-yield".to_owned(),
+        run_id: RunId::new(UtcMicros(1_796_067_092_000_000), 7),
+        owner: Owner { pid: 4_194_303, start_ticks: 1, ..lab.surroundings.here.clone() },
+        deadline_unix: 1_796_067_093,
+        flags: Vec::new(),
+    };
+    let sa = connect_options(&lab.simulator);
+    let mut connection = Connection::open(&sa).await.unwrap();
+    let create = format!("CREATE EVENT SESSION [{dead}] ON SERVER ADD EVENT sqlos.wait_info");
+    connection.run(&create, sa.query_timeout).await.unwrap();
+    connection.close().await;
+    let before = look(&sa).await;
+    let (outcome, report) = lab.report().await;
+    assert_of_counters(&outcome, &report, "beside a dead run");
+    let remains = report.capture.problems.iter().find(|problem| problem.code == "dead_run_remains");
+    assert!(
+        remains.is_some_and(|problem| problem.message.contains(&dead.to_string())),
+        "{:?}",
+        report.capture.problems
+    );
+    assert_eq!(look(&sa).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -433,7 +513,9 @@ async fn the_session_of_one_scenario_is_put_back_when_that_of_the_other_is_refus
             assert_eq!(counters_only(&report).severity, Severity::Partial, "{context}");
             assert!(outcome.left_behind.is_empty() && outcome.evidence.after.is_some(), "{context}");
             // What the survey has counted stays evidence.
-            assert_eq!(outcome.evidence.sessions.len(), 1, "{context}");
+            let (never, surveyed): (Vec<_>, Vec<_>) =
+                outcome.evidence.sessions.iter().partition(|session| session.state == Some(SessionState::NotCreated));
+            assert_eq!((never.len(), surveyed.len()), (2, 1), "{context}");
             assert_eq!(report.stacks.total_events, 0, "{context}");
         } else {
             let error = lab.capture().await.unwrap_err();

@@ -51,6 +51,7 @@ async fn a_plain_login_reaches_the_backend_whole() {
         host: "workstation".into(),
         application: "wire tests".into(),
         database: "tempdb".into(),
+        access_token: None,
     };
     assert_eq!(double.seen().first(), Some(&Seen::Login(expected)));
     assert!(server.certificate_pem().is_none());

@@ -34,8 +34,9 @@ async fn with_keys(connection: &mut Connection, statements: &Statements<'_>, sql
         let (map, text) = what.split_once(": ").unwrap();
         // Which keys are dominant only a survey knows: any stands for them.
         let text = if text == "the dominant ones" { "LOCK_HASH" } else { text };
-        let found = connection.run(&statements.map_key(map, text).unwrap(), LIMIT).await.unwrap();
-        let key = found[0].integer(0, "map_key").unwrap_or_else(|| panic!("no {text} in {map}"));
+        let found = connection.run(&statements.map_values(map).unwrap(), LIMIT).await.unwrap();
+        let row = (0..found[0].rows.len()).find(|&row| found[0].text(row, "map_value") == Some(text));
+        let key = found[0].integer(row.unwrap_or_else(|| panic!("no {text} in {map}")), "map_key").unwrap();
         filled = format!("{head}{key}{tail}");
     }
     filled

@@ -28,7 +28,7 @@ pub(in crate::cli) async fn run(
 ) -> Result<Exit, Failure> {
     let surroundings = Surroundings {
         sessions: Arc::new(embedded_sessions()?),
-        connect: connect::options(&arguments.connection)?,
+        connect: connect::options(&arguments.connection, printer, interrupt).await?,
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),
         interrupt: interrupt.clone(),

@@ -32,7 +32,7 @@ pub(in crate::cli) async fn run(
     check_writable(arguments.report.output.as_deref())?;
     let surroundings = Surroundings {
         sessions,
-        connect: connect::options(&arguments.connection)?,
+        connect: connect::options(&arguments.connection, printer, interrupt).await?,
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),
         interrupt: interrupt.clone(),

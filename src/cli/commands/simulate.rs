@@ -13,6 +13,8 @@ use std::net::SocketAddr;
 
 /// Where the password may be given.
 const PASSWORD_VARIABLE: &str = "XESTACK_SIM_PASSWORD";
+/// Where an access token that logs in may be given.
+const TOKEN_VARIABLE: &str = "XESTACK_SIM_TOKEN";
 
 pub(in crate::cli) async fn run(
     arguments: SimulateArguments,
@@ -43,9 +45,13 @@ pub(in crate::cli) async fn run(
         tls: match arguments.tls {
             TlsArgument::Off => TlsMode::Off,
             TlsArgument::On => TlsMode::On,
+            TlsArgument::Forced => TlsMode::Forced,
             TlsArgument::Strict => TlsMode::Strict,
         },
         password: given,
+        accounts: arguments.login.clone(),
+        access_token: std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty()),
+        browser: arguments.browser,
         ..LaunchOptions::default()
     })
     .await
@@ -54,6 +60,9 @@ pub(in crate::cli) async fn run(
         private_file::write_atomic(path, pem.as_bytes()).map_err(|error| {
             Failure::new(Exit::Usage, anyhow::Error::new(error).context(format!("could not write {}", path.display())))
         })?;
+    }
+    if let Some(browser) = simulator.browser_addr() {
+        printer.note(&format!("a SQL Server Browser answers on {browser}"));
     }
     let password = if is_given { format!("in {PASSWORD_VARIABLE}") } else { simulator.password().to_owned() };
     printer.result(&format!(

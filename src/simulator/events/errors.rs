@@ -2,6 +2,7 @@
 //!
 //! Which number is sent in which case follows the texts. Where that is not certain the function says "assumed".
 
+use crate::simulator::events::statement::Statement;
 use crate::simulator::output::Message;
 
 /// 25631: CREATE of a session that exists.
@@ -256,4 +257,34 @@ pub fn nested_too_deeply() -> Message {
 /// 25644: the only event of a running session cannot be dropped. Assumed: whether, and with which number.
 pub fn last_event(name: &str) -> Message {
     Message::new(25644, 16, format!("The event, \"{name}\", cannot be bound to the event session."))
+}
+
+/// 25737: a session on the server, or in a system database, of Azure SQL Database.
+pub fn azure_scope() -> Message {
+    let text =
+        "Database scoped extended event sessions are not available in server scope or system databases in Azure DB.";
+    Message::new(25737, 16, text)
+}
+
+const MEMORY_LIMIT: &str = "Operation failed. Operation will cause database event session memory to exceed allowed limit. Event session memory may be released by stopping active sessions or altering session memory options. Check sys.dm_xe_database_sessions for active sessions that can be stopped or altered.";
+
+/// 25746: the sessions of a database would have too much memory.
+pub fn database_memory() -> Message {
+    Message::new(25746, 16, MEMORY_LIMIT)
+}
+
+/// 25747: the sessions of several databases would.
+pub fn pool_memory() -> Message {
+    let text = "If no sessions are active on this database, please check sessions running on other databases under the same logical server.";
+    Message::new(25747, 16, format!("{MEMORY_LIMIT} {text}"))
+}
+
+/// What Amazon RDS answers on Express and Web: its trigger's own message and the end of the transaction; ALTER says that
+/// there is no such session.
+pub fn refused_by_edition(statement: &Statement) -> Vec<Message> {
+    if let Statement::Alter { name, .. } = statement {
+        return vec![session_missing("alter", name)];
+    }
+    let text = "Unable to create/alter extended events session: RDS for SQL Server supports extended events only for the Enterprise and Standard Editions";
+    vec![Message::new(50000, 16, text), ended_in_trigger()]
 }

@@ -18,13 +18,15 @@ pub mod xml;
 use crate::model::ServerVersion;
 use crate::simulator::events::options::OptionSetting;
 use crate::simulator::events::running::{RunningSession, World};
-use crate::simulator::events::session::{Definition, Rules};
-use crate::simulator::events::statement::{Change, Statement};
+use crate::simulator::events::session::{Definition, Rules, Scope};
+use crate::simulator::events::statement::{Change, Grammar, Statement};
 use crate::simulator::faults::moments::Vanish;
+use crate::simulator::faults::places::Tier;
 use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::sql::tokenizer::tokenize;
 use crate::simulator::versions::{VersionData, VersionRange};
+use crate::simulator::workload::WORKLOAD_DATABASE;
 
 /// Sessions that come with the server, as the DDL they would be made by, and the versions that have them so. Their events
 /// are a selection. From 2022 on system_health has callstack_rva (measured).
@@ -49,7 +51,7 @@ const BUILT_IN: [(VersionRange, &str); 4] = [
          STARTUP_STATE = ON)",
     ),
     (
-        VersionRange::since(ServerVersion::V2022),
+        VersionRange::between(ServerVersion::V2022, ServerVersion::AzureMi),
         "CREATE EVENT SESSION [system_health] ON SERVER
      ADD EVENT sqlserver.error_reported(ACTION(package0.callstack_rva, sqlserver.session_id, sqlserver.sql_text)
          WHERE ([severity] >= (20))),
@@ -60,13 +62,17 @@ const BUILT_IN: [(VersionRange, &str); 4] = [
          STARTUP_STATE = ON)",
     ),
     (
-        VersionRange::since(ServerVersion::V2016),
+        VersionRange::between(ServerVersion::V2016, ServerVersion::AzureMi),
         "CREATE EVENT SESSION [telemetry_xevents] ON SERVER
      ADD EVENT sqlserver.error_reported(WHERE ([error_number] = (18456)))
      ADD TARGET package0.ring_buffer(SET max_memory = (4096))
      WITH (MAX_DISPATCH_LATENCY = 120 SECONDS, STARTUP_STATE = ON)",
     ),
 ];
+
+/// Memory of all started sessions of a database, and of all databases of a pool, on Azure SQL Database (documented).
+const DATABASE_MEMORY_KB: u64 = 128 * 1_024;
+const POOL_MEMORY_KB: u64 = 512 * 1_024;
 
 /// First catalogue number of a session that a client creates. Assumed: the server's own come before.
 const FIRST_CLIENT_SESSION: i32 = 65_537;
@@ -100,21 +106,17 @@ impl Engine {
         let built_in: Vec<&str> =
             BUILT_IN.into_iter().filter(|(versions, _)| versions.contains(of)).map(|(_, ddl)| ddl).collect();
         let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - built_in.len() as i32, ..Self::default() };
+        // Azure SQL Database has none on the server; those of a workload are in its database.
+        let scope =
+            if of == ServerVersion::AzureDb { Scope::Database(WORKLOAD_DATABASE.to_owned()) } else { Scope::Server };
         for ddl in built_in.iter().chain(&world.truth.event_sessions) {
             // The texts are ours; tests hold that the sessions run.
-            if let Ok(create @ Statement::Create { .. }) =
-                tokenize(ddl).and_then(|tokens| statement::parse(&tokens, of))
-                && engine.execute(&create, version, world, &Switches::default()).is_ok()
-                && let Some(definition) = engine.definitions.last()
+            if let Ok((create @ Statement::Create { .. }, _)) =
+                tokenize(ddl).and_then(|tokens| statement::parse(&tokens, Grammar::of(of)))
+                && engine.execute(&create, &scope, version, world, &Switches::default()).is_ok()
+                && let Some(at) = engine.definitions.len().checked_sub(1)
             {
-                let name = definition.name.clone();
-                if let Err(message) = engine.start(&name, world) {
-                    tracing::error!(
-                        number = message.number,
-                        session = name,
-                        "event session of the server does not start"
-                    );
-                }
+                engine.start(at, world);
             }
         }
         engine.last_own_id = engine.last_id;
@@ -125,11 +127,9 @@ impl Engine {
     /// started.
     pub fn restart(&mut self, world: &World<'_>) {
         self.running.clear();
-        let at_startup = self.definitions.iter().filter(|definition| definition.options.startup_state);
-        let names: Vec<String> = at_startup.map(|definition| definition.name.clone()).collect();
-        for name in names {
-            if let Err(message) = self.start(&name, world) {
-                tracing::error!(number = message.number, session = name, "event session does not start again");
+        for at in 0..self.definitions.len() {
+            if self.definitions.get(at).is_some_and(|definition| definition.options.startup_state) {
+                self.start(at, world);
             }
         }
     }
@@ -137,12 +137,19 @@ impl Engine {
     /// Somebody drops or stops the sessions that clients made.
     pub fn vanish(&mut self, how: Vanish) {
         let is_of_client = |definition: &Definition| definition.id > self.last_own_id;
-        let gone: Vec<String> =
-            self.definitions.iter().filter(|&known| is_of_client(known)).map(|known| known.name.clone()).collect();
+        let gone: Vec<(Scope, String)> = self
+            .definitions
+            .iter()
+            .filter(|&known| is_of_client(known))
+            .map(|known| (known.scope.clone(), known.name.clone()))
+            .collect();
         if how == Vanish::Dropped {
             self.definitions.retain(|definition| definition.id <= self.last_own_id);
         }
-        self.running.retain(|session| !gone.contains(&session.name));
+        let is_gone = |session: &RunningSession| {
+            gone.iter().any(|(scope, name)| *scope == session.scope && *name == session.name)
+        };
+        self.running.retain(|session| !is_gone(session));
     }
 
     /// Dispatches what is due in all running sessions, and ends those whose MAX_DURATION has passed.
@@ -153,15 +160,14 @@ impl Engine {
         self.running.retain(|session| !session.is_over(world.now.monotonic));
     }
 
-    /// A running session by its name.
-    pub fn running(&self, name: &str) -> Option<&RunningSession> {
-        self.running.iter().find(|session| same_name(&session.name, name))
+    fn running(&self, scope: &Scope, name: &str) -> Option<&RunningSession> {
+        self.running.iter().find(|session| session.scope == *scope && same_name(&session.name, name))
     }
 
-    fn position(&self, verb: &str, name: &str) -> Result<usize, Message> {
+    fn position(&self, scope: &Scope, verb: &str, name: &str) -> Result<usize, Message> {
         self.definitions
             .iter()
-            .position(|known| same_name(&known.name, name))
+            .position(|known| known.scope == *scope && same_name(&known.name, name))
             .ok_or_else(|| errors::session_missing(verb, name))
     }
 
@@ -169,48 +175,60 @@ impl Engine {
     pub fn execute(
         &mut self,
         statement: &Statement,
+        scope: &Scope,
         version: &VersionData,
         world: &World<'_>,
         switches: &Switches,
     ) -> Result<Effect, Message> {
         match statement {
             Statement::Create { name, events, targets, options } => {
-                if self.definitions.iter().any(|known| same_name(&known.name, name)) {
+                if self.position(scope, "create", name).is_ok() {
                     return Err(errors::session_exists(name));
                 }
-                let made =
-                    Definition::create(self.last_id + 1, name, events, targets, options, Rules { version, switches })?;
+                let rules = Rules { version, switches };
+                let made = Definition::create((self.last_id + 1, scope), name, events, targets, options, rules)?;
                 self.last_id += 1;
                 self.definitions.push(made);
                 Ok(Effect::Nothing)
             }
             Statement::Drop { name } => {
-                let at = self.position("drop", name)?;
+                let at = self.position(scope, "drop", name)?;
                 self.definitions.remove(at);
-                self.running.retain(|session| !same_name(&session.name, name));
+                self.end(scope, name);
                 Ok(Effect::Nothing)
             }
-            Statement::Alter { name, change } => self.alter(name, change, version, world, switches),
+            Statement::Alter { name, change } => self.alter((scope, name), change, version, world, switches),
         }
     }
 
     fn alter(
         &mut self,
-        name: &str,
+        (scope, name): (&Scope, &str),
         change: &Change,
         version: &VersionData,
         world: &World<'_>,
         switches: &Switches,
     ) -> Result<Effect, Message> {
-        let at = self.position("alter", name)?;
+        let at = self.position(scope, "alter", name)?;
         let mut changed = match self.definitions.get(at) {
             Some(definition) => definition.clone(),
             None => return Err(errors::session_missing("alter", name)),
         };
-        let is_running = self.running(name).is_some();
+        let is_running = self.running(scope, name).is_some();
         let options = match change {
-            Change::Start => return self.start(name, world).map(|()| Effect::Started),
-            Change::Stop => return self.stop(name).map(|()| Effect::Nothing),
+            Change::Start if is_running => return Err(errors::already_started()),
+            Change::Start => {
+                if version.version == ServerVersion::AzureDb {
+                    self.check_memory(&changed, switches)?;
+                }
+                self.start(at, world);
+                return Ok(Effect::Started);
+            }
+            Change::Stop if !is_running => return Err(errors::already_stopped()),
+            Change::Stop => {
+                self.end(scope, name);
+                return Ok(Effect::Nothing);
+            }
             Change::Add { events, targets, options } => {
                 changed.add(events, targets, Rules { version, switches })?;
                 options
@@ -231,7 +249,8 @@ impl Engine {
             return Err(errors::option_while_running(option.name()));
         }
         changed.options = changed.options.with(options)?;
-        if let Some(running) = self.running.iter_mut().find(|session| same_name(&session.name, name)) {
+        let is_it = |session: &&mut RunningSession| session.scope == *scope && same_name(&session.name, name);
+        if let Some(running) = self.running.iter_mut().find(is_it) {
             running.follow(&changed, world);
         }
         if let Some(definition) = self.definitions.get_mut(at) {
@@ -240,25 +259,32 @@ impl Engine {
         Ok(Effect::Nothing)
     }
 
-    fn start(&mut self, name: &str, world: &World<'_>) -> Result<(), Message> {
-        let at = self.position("alter", name)?;
-        if self.running(name).is_some() {
-            return Err(errors::already_started());
-        }
+    /// Starts the definition at this place.
+    fn start(&mut self, at: usize, world: &World<'_>) {
         if let Some(definition) = self.definitions.get(at) {
             self.started += 1;
             let address = 0x0000_01f4_3c00_0000 + self.started * 0x0001_0000;
             self.running.push(RunningSession::start(definition, address, world));
         }
-        Ok(())
     }
 
-    fn stop(&mut self, name: &str) -> Result<(), Message> {
-        self.position("alter", name)?;
-        if self.running(name).is_none() {
-            return Err(errors::already_stopped());
+    fn end(&mut self, scope: &Scope, name: &str) {
+        self.running.retain(|session| session.scope != *scope || !same_name(&session.name, name));
+    }
+
+    /// Whether Azure SQL Database has memory for one more started session (documented limits).
+    fn check_memory(&self, starting: &Definition, switches: &Switches) -> Result<(), Message> {
+        let of_running = |counts: &dyn Fn(&RunningSession) -> bool| -> u64 {
+            self.running.iter().filter(|session| counts(session)).map(|session| session.options.max_memory_kb).sum()
+        };
+        let asked = starting.options.max_memory_kb;
+        if of_running(&|session| session.scope == starting.scope).saturating_add(asked) > DATABASE_MEMORY_KB {
+            return Err(errors::database_memory());
         }
-        self.running.retain(|session| !same_name(&session.name, name));
+        let pooled = switches.places.tier == Tier::Pool;
+        if pooled && of_running(&|_| true).saturating_add(asked) > POOL_MEMORY_KB {
+            return Err(errors::pool_memory());
+        }
         Ok(())
     }
 }

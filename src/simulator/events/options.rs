@@ -1,8 +1,8 @@
 //! Owns the WITH options of an event session: grammar, limits, defaults.
 
-use crate::model::ServerVersion;
 use crate::simulator::events::cursor::{Cursor, Parsed};
 use crate::simulator::events::errors;
+use crate::simulator::events::statement::Grammar;
 use crate::simulator::output::Message;
 
 /// EVENT_RETENTION_MODE.
@@ -128,10 +128,10 @@ impl Options {
 }
 
 /// Parses what stands between the parentheses of WITH. Errors: 102, 25702, 25703.
-pub fn parse(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Vec<OptionSetting>> {
+pub fn parse(cursor: &mut Cursor<'_>, grammar: Grammar) -> Parsed<Vec<OptionSetting>> {
     let mut found: Vec<OptionSetting> = Vec::new();
     loop {
-        let setting = option(cursor, version)?;
+        let setting = option(cursor, grammar)?;
         if found.iter().any(|other| other.name() == setting.name()) {
             return Err(errors::option_twice(setting.name()));
         }
@@ -142,9 +142,8 @@ pub fn parse(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Vec<Opti
     }
 }
 
-fn option(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<OptionSetting> {
-    // Documented for 2025; before, the word is none of the grammar.
-    if version >= ServerVersion::V2025 && cursor.take_word("MAX_DURATION") {
+fn option(cursor: &mut Cursor<'_>, grammar: Grammar) -> Parsed<OptionSetting> {
+    if grammar.max_duration && cursor.take_word("MAX_DURATION") {
         cursor.expect_symbol("=")?;
         return duration(cursor);
     }
@@ -248,6 +247,7 @@ mod tests {
     use super::{Options, parse};
     use crate::model::ServerVersion;
     use crate::simulator::events::cursor::Cursor;
+    use crate::simulator::events::statement::Grammar;
     use crate::simulator::sql::tokenizer::tokenize;
 
     fn options(text: &str) -> Result<Options, u32> {
@@ -257,7 +257,7 @@ mod tests {
     fn options_on(version: ServerVersion, text: &str) -> Result<Options, u32> {
         let tokens = tokenize(text).unwrap();
         let mut cursor = Cursor::new(&tokens);
-        let settings = parse(&mut cursor, version).map_err(|message| message.number)?;
+        let settings = parse(&mut cursor, Grammar::of(version)).map_err(|message| message.number)?;
         cursor.expect_end().map_err(|message| message.number)?;
         Options::default().with(&settings).map_err(|message| message.number)
     }

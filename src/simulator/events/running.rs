@@ -8,7 +8,7 @@ use crate::simulator::events::catalogue::EventObject;
 use crate::simulator::events::histogram::Overflow;
 use crate::simulator::events::options::Options;
 use crate::simulator::events::predicate::Predicate;
-use crate::simulator::events::session::{BoundEvent, Definition};
+use crate::simulator::events::session::{BoundEvent, Definition, Scope};
 use crate::simulator::events::targets::{Batch, RunningTarget};
 use crate::simulator::instance::Moment;
 use crate::simulator::workload::Truth;
@@ -60,6 +60,7 @@ pub struct RunningEvent {
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct RunningSession {
+    pub scope: Scope,
     pub name: String,
     pub address: u64,
     pub created: Moment,
@@ -81,6 +82,7 @@ impl RunningSession {
     pub fn start(definition: &Definition, address: u64, world: &World<'_>) -> Self {
         let now = world.now.monotonic;
         let mut session = Self {
+            scope: definition.scope.clone(),
             name: definition.name.clone(),
             address,
             created: world.now,
@@ -147,8 +149,12 @@ impl RunningSession {
         }
         let slices = (span / SLICE_MICROS).clamp(1, MAX_SLICES);
         let edge = |slice: i64| from + (i128::from(span) * i128::from(slice) / i128::from(slices)) as i64;
-        let Self { events, targets, .. } = self;
-        let kinds: Vec<Vec<usize>> = events.iter().map(|event| kinds_of(event.bound.object, world.truth)).collect();
+        let Self { events, targets, scope, .. } = self;
+        let sees_workload = scope.has_workload();
+        let kinds: Vec<Vec<usize>> = events
+            .iter()
+            .map(|event| if sees_workload { kinds_of(event.bound.object, world.truth) } else { Vec::new() })
+            .collect();
         for slice in 0..slices {
             for (event, kinds) in events.iter_mut().zip(&kinds) {
                 let begin = edge(slice).max(event.from);

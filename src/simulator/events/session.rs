@@ -1,5 +1,6 @@
 //! Owns event sessions as they are defined: what CREATE and ALTER accept, with names looked up.
 
+use crate::model::ServerVersion;
 use crate::simulator::events::catalogue::{self, ActionObject, EventObject, TargetKind, TargetObject};
 use crate::simulator::events::errors;
 use crate::simulator::events::expression::Literal;
@@ -10,6 +11,7 @@ use crate::simulator::events::statement::{EventClause, ObjectName, TargetClause}
 use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::versions::VersionData;
+use crate::simulator::workload::WORKLOAD_DATABASE;
 use std::sync::Arc;
 
 /// What names and combinations are accepted by.
@@ -45,11 +47,31 @@ pub struct BoundTarget {
     pub settings: Vec<(&'static str, Literal)>,
 }
 
+/// Where a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// On the server: it sees every event.
+    Server,
+    /// In this database: it sees the events that happen there.
+    Database(String),
+}
+
+impl Scope {
+    /// Whether the workload's events happen in it.
+    pub fn has_workload(&self) -> bool {
+        match self {
+            Self::Server => true,
+            Self::Database(name) => name == WORKLOAD_DATABASE,
+        }
+    }
+}
+
 /// A session in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Definition {
     pub id: i32,
+    pub scope: Scope,
     pub name: String,
     pub events: Vec<Arc<BoundEvent>>,
     pub targets: Vec<Arc<BoundTarget>>,
@@ -60,7 +82,7 @@ pub struct Definition {
 impl Definition {
     /// CREATE.
     pub fn create(
-        id: i32,
+        (id, scope): (i32, &Scope),
         name: &str,
         events: &[EventClause],
         targets: &[TargetClause],
@@ -69,6 +91,7 @@ impl Definition {
     ) -> Result<Self, Message> {
         let mut definition = Self {
             id,
+            scope: scope.clone(),
             name: name.to_owned(),
             events: Vec::new(),
             targets: Vec::new(),
@@ -148,7 +171,8 @@ impl Definition {
         let name = clause.name.to_string();
         let object = catalogue::event(version, &clause.name.package, &clause.name.name)
             .ok_or_else(|| errors::unknown_object("event", &name))?;
-        let may_lose_none = rules.switches.no_event_loss_allowed;
+        // Azure SQL Database takes the option and behaves as with single event loss (documented).
+        let may_lose_none = rules.switches.no_event_loss_allowed || version.version == ServerVersion::AzureDb;
         if object.no_block && self.options.retention == Retention::NoEventLoss && !may_lose_none {
             return Err(errors::no_event_loss(&name));
         }

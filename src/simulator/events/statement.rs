@@ -49,6 +49,31 @@ pub struct TargetClause {
     pub settings: Vec<(String, Literal)>,
 }
 
+/// Where a statement says the session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// ON SERVER.
+    Server,
+    /// ON DATABASE: the current one.
+    Database,
+}
+
+/// What a server understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grammar {
+    /// Its version.
+    pub version: ServerVersion,
+    /// Whether MAX_DURATION is an option; documented for 2025, before it is a syntax error.
+    pub max_duration: bool,
+}
+
+impl Grammar {
+    /// That of a version.
+    pub fn of(version: ServerVersion) -> Self {
+        Self { version, max_duration: version >= ServerVersion::V2025 }
+    }
+}
+
 /// A whole statement.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
@@ -85,27 +110,27 @@ pub enum Change {
 const NAME_LENGTH: usize = 128;
 
 /// Parses a statement. Errors: 102, 156, 103, 191, 1038, and those of the options.
-pub fn parse(tokens: &[Token], version: ServerVersion) -> Parsed<Statement> {
+pub fn parse(tokens: &[Token], grammar: Grammar) -> Parsed<(Statement, Level)> {
     let mut cursor = Cursor::new(tokens);
     let verb = cursor.bump();
     let is = |word: &str| verb.is_some_and(|token| token.is_word(word));
-    let statement = if is("CREATE") {
-        let name = session_name(&mut cursor)?;
-        create(&mut cursor, name, version)?
-    } else if is("ALTER") {
-        let name = session_name(&mut cursor)?;
-        Statement::Alter { name, change: change(&mut cursor, version)? }
-    } else if is("DROP") {
-        Statement::Drop { name: session_name(&mut cursor)? }
-    } else {
+    if !["CREATE", "ALTER", "DROP"].into_iter().any(is) {
         return Err(Cursor::new(tokens).unexpected());
+    }
+    let (name, level) = session_name(&mut cursor, grammar)?;
+    let statement = if is("CREATE") {
+        create(&mut cursor, name, grammar)?
+    } else if is("ALTER") {
+        Statement::Alter { name, change: change(&mut cursor, grammar)? }
+    } else {
+        Statement::Drop { name }
     };
     cursor.expect_end()?;
-    Ok(statement)
+    Ok((statement, level))
 }
 
-/// `EVENT SESSION name ON SERVER`. Assumed: the product outside Azure refuses ON DATABASE as a syntax error.
-fn session_name(cursor: &mut Cursor<'_>) -> Parsed<String> {
+/// `EVENT SESSION name ON SERVER|DATABASE`. Assumed: the product outside Azure refuses ON DATABASE as a syntax error.
+fn session_name(cursor: &mut Cursor<'_>, grammar: Grammar) -> Parsed<(String, Level)> {
     cursor.expect_word("EVENT")?;
     cursor.expect_word("SESSION")?;
     let name = cursor.expect_name()?.to_owned();
@@ -116,20 +141,23 @@ fn session_name(cursor: &mut Cursor<'_>) -> Parsed<String> {
         return Err(errors::identifier_too_long(&name));
     }
     cursor.expect_word("ON")?;
+    if grammar.version >= ServerVersion::AzureMi && cursor.take_word("DATABASE") {
+        return Ok((name, Level::Database));
+    }
     cursor.expect_word("SERVER")?;
-    Ok(name)
+    Ok((name, Level::Server))
 }
 
-fn create(cursor: &mut Cursor<'_>, name: String, version: ServerVersion) -> Parsed<Statement> {
+fn create(cursor: &mut Cursor<'_>, name: String, grammar: Grammar) -> Parsed<Statement> {
     let (events, targets) = additions(cursor)?;
     if events.is_empty() {
         return Err(cursor.unexpected());
     }
-    let options = with_options(cursor, version)?;
+    let options = with_options(cursor, grammar)?;
     Ok(Statement::Create { name, events, targets, options })
 }
 
-fn change(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Change> {
+fn change(cursor: &mut Cursor<'_>, grammar: Grammar) -> Parsed<Change> {
     if cursor.take_word("STATE") {
         cursor.expect_symbol("=")?;
         return if cursor.take_word("START") {
@@ -142,10 +170,10 @@ fn change(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Change> {
     }
     if cursor.peek().is_some_and(|token| token.is_word("DROP")) {
         let (events, targets) = removals(cursor)?;
-        return Ok(Change::Drop { events, targets, options: with_options(cursor, version)? });
+        return Ok(Change::Drop { events, targets, options: with_options(cursor, grammar)? });
     }
     let (events, targets) = additions(cursor)?;
-    let options = with_options(cursor, version)?;
+    let options = with_options(cursor, grammar)?;
     if events.is_empty() && targets.is_empty() && options.is_empty() {
         return Err(cursor.unexpected());
     }
@@ -260,12 +288,12 @@ fn settings(cursor: &mut Cursor<'_>) -> Parsed<Vec<(String, Literal)>> {
     }
 }
 
-fn with_options(cursor: &mut Cursor<'_>, version: ServerVersion) -> Parsed<Vec<OptionSetting>> {
+fn with_options(cursor: &mut Cursor<'_>, grammar: Grammar) -> Parsed<Vec<OptionSetting>> {
     if !cursor.take_word("WITH") {
         return Ok(Vec::new());
     }
     cursor.expect_symbol("(")?;
-    let found = options::parse(cursor, version)?;
+    let found = options::parse(cursor, grammar)?;
     cursor.expect_symbol(")")?;
     Ok(found)
 }

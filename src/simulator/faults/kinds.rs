@@ -2,7 +2,9 @@
 
 use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
+use crate::simulator::faults::login::{LoginFault, Route, TlsFault};
 use crate::simulator::faults::moments::Moment;
+use crate::simulator::faults::places::Place;
 use crate::simulator::versions::RawStackForm;
 use crate::simulator::wire::attention::AttentionReply;
 
@@ -10,7 +12,7 @@ use crate::simulator::wire::attention::AttentionReply;
 const DEEPEST: usize = 64;
 
 /// Names and what each takes.
-pub(super) const FAULTS: [(&str, &str); 26] = [
+pub(super) const FAULTS: [(&str, &str); 29] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
     ("raw-stack", "address or module-offset"),
@@ -29,6 +31,9 @@ pub(super) const FAULTS: [(&str, &str); 26] = [
     ("error", "an error number"),
     ("attention", "in-answer or apart"),
     ("ddl-trigger", "rollback or audit"),
+    ("login", "refused, locked, expired, must-change, no-workers or an error number, and :N for only after N logins"),
+    ("tls", "closed, old, expired or other-name"),
+    ("route", "a host and a port, HOST:PORT"),
     ("cut", "before, after, mid-row or no value"),
     ("stall", "seconds up to a day, or no value"),
     ("drip", "bytes in a second, or no value"),
@@ -99,8 +104,16 @@ pub enum FaultKind {
     Attention(AttentionReply),
     /// `ddl-trigger=rollback|audit`: a server trigger is there for statements on event sessions.
     DdlTrigger(DdlTrigger),
+    /// `login=refused|locked|expired|must-change|no-workers|NUMBER[:N]`.
+    Login(LoginFault),
+    /// `tls=closed|old|expired|other-name`.
+    Tls(TlsFault),
+    /// `route=HOST:PORT`.
+    Route(Route),
     /// What happens once, at a statement.
     Moment(Moment),
+    /// What the place of the server is like.
+    Place(Place),
 }
 
 impl FaultKind {
@@ -141,7 +154,12 @@ impl FaultKind {
             ("cut-target", number) => number.parse().ok().map(TargetCut::After).map(Self::CutTarget),
             ("ddl-trigger", "rollback") => Some(Self::DdlTrigger(DdlTrigger::Rollback)),
             ("ddl-trigger", "audit") => Some(Self::DdlTrigger(DdlTrigger::Audit)),
-            (name, value) => Moment::parse(name, value).map(Self::Moment),
+            ("login", value) => LoginFault::parse(value).map(Self::Login),
+            ("tls", value) => TlsFault::parse(value).map(Self::Tls),
+            ("route", value) => Route::parse(value).map(Self::Route),
+            (name, value) => {
+                Moment::parse(name, value).map(Self::Moment).or_else(|| Place::parse(name, value).map(Self::Place))
+            }
         }
     }
 }

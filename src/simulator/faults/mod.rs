@@ -2,10 +2,13 @@
 //! fail at a moment.
 
 pub mod kinds;
+pub mod login;
 pub mod moments;
+pub mod places;
 pub mod switches;
 
 use crate::simulator::faults::kinds::{FAULTS, FaultKind};
+use crate::simulator::faults::places::PLACES;
 use crate::simulator::views;
 use std::str::FromStr;
 
@@ -84,7 +87,7 @@ const STATEMENTS: [&str; 10] =
 impl Fault {
     /// All names and what each takes.
     pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
-        FAULTS.into_iter()
+        FAULTS.into_iter().chain(PLACES)
     }
 
     /// Whether it happens once, at a statement.
@@ -94,7 +97,7 @@ impl Fault {
 
     /// All names, separated by commas.
     pub fn names() -> String {
-        FAULTS.map(|(name, _)| name).join(", ")
+        Self::all().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
     }
 
     /// What may follow `@`.
@@ -117,8 +120,7 @@ impl FromStr for Fault {
         let (text, statement) = text.split_once('@').map_or((text, None), |(text, at)| (text, Some(at)));
         let (given, value) = text.split_once('=').unwrap_or((text, ""));
         let (given, value) = (given.trim(), value.trim());
-        let &(name, expected) = FAULTS
-            .iter()
+        let (name, expected) = Self::all()
             .find(|(name, _)| *name == given)
             .ok_or_else(|| FaultError::UnknownName { name: given.to_owned() })?;
         let kind = FaultKind::parse(name, value).ok_or_else(|| FaultError::InvalidValue {
@@ -203,6 +205,11 @@ mod tests {
             ("clock-jump=9223372036854775807@start", "takes seconds, forward or back"),
             ("vanish=hidden@start", "takes dropped, stopped"),
             ("ddl-trigger=audit@create", "takes no `@create`"),
+            ("login=locked:x", "takes refused, locked, expired"),
+            ("login=0", "takes refused, locked, expired"),
+            ("login=locked@create", "takes no `@create`"),
+            ("tls=new", "takes closed, old, expired or other-name"),
+            ("route=db2", "takes a host and a port"),
         ] {
             let error: FaultError = text.parse::<Fault>().unwrap_err();
             assert!(error.to_string().contains(wanted), "{text}: {error}");

@@ -3,6 +3,8 @@
 use crate::simulator::events::cut::TargetCut;
 use crate::simulator::events::xml::TextForm;
 use crate::simulator::faults::kinds::{DdlTrigger, FaultKind, SymboliseAt};
+use crate::simulator::faults::login::LoginFaults;
+use crate::simulator::faults::places::Places;
 use crate::simulator::faults::{At, Fault};
 use crate::simulator::output::Message;
 use crate::simulator::versions::RawStackForm;
@@ -47,6 +49,10 @@ pub struct Switches {
     pub attention: AttentionReply,
     /// What a server trigger does at each statement on event sessions; `None`: there is none.
     pub ddl_trigger: Option<DdlTrigger>,
+    /// What is wrong before a session is there.
+    pub login: LoginFaults,
+    /// What the place of the server is like.
+    pub places: Places,
 }
 
 impl Switches {
@@ -61,6 +67,9 @@ impl Switches {
                 FaultKind::StackDepth(depth) => switches.stack_depth = Some(*depth),
                 FaultKind::FrameAddressesShown => switches.frame_addresses_shown = true,
                 FaultKind::TextValues(form) => switches.text_values = Some(*form),
+                FaultKind::Login(fault) => switches.login.login = Some(*fault),
+                FaultKind::Tls(fault) => switches.login.tls = Some(*fault),
+                FaultKind::Route(route) => switches.login.route = Some(route.clone()),
                 FaultKind::TargetNameGiven => switches.target_name_given = true,
                 FaultKind::RefusalHides => switches.refusal_hides = true,
                 FaultKind::NoEventLossAllowed => switches.no_event_loss_allowed = true,
@@ -75,6 +84,7 @@ impl Switches {
                 FaultKind::CutTarget(cut) => switches.target_cut = Some(*cut),
                 FaultKind::Attention(reply) => switches.attention = *reply,
                 FaultKind::DdlTrigger(trigger) => switches.ddl_trigger = Some(*trigger),
+                FaultKind::Place(place) => switches.places.set(place),
                 FaultKind::Moment(_) => {}
             }
         }

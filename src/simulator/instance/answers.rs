@@ -2,15 +2,18 @@
 
 use crate::model::ServerVersion;
 use crate::simulator::dbcc::{self, Action, Statistics};
-use crate::simulator::events::statement::{self, Change, Statement};
+use crate::simulator::events::session::Scope;
+use crate::simulator::events::statement::{self, Change, Grammar, Level, Statement};
 use crate::simulator::events::{Effect, errors};
 use crate::simulator::faults::At;
 use crate::simulator::faults::kinds::DdlTrigger;
+use crate::simulator::faults::places::{Edition, OtherDialect};
 use crate::simulator::host::{Disturbance, Host, SessionContext};
 use crate::simulator::instance::moments::refuse_ended;
 use crate::simulator::instance::{Instance, State};
 use crate::simulator::output::{Message, Output};
 use crate::simulator::properties;
+use crate::simulator::seeded;
 use crate::simulator::sql::tokenizer::Token;
 use crate::simulator::value::{Column, Datum};
 use crate::simulator::views;
@@ -18,9 +21,12 @@ use std::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
 impl Instance {
-    fn may_run(&self, session: &SessionContext, statement: &Statement) -> bool {
+    fn may_run(&self, session: &SessionContext, statement: &Statement, scope: &Scope) -> bool {
         let rights = self.rights(&session.login);
-        let may = |fine: &str| rights.may_on_event_sessions(fine);
+        let may = |fine: &str| match scope {
+            Scope::Server => rights.may_on_event_sessions(fine),
+            Scope::Database(_) => rights.may_on_sessions_of_database(fine),
+        };
         match statement {
             Statement::Create { .. } => may("CREATE ANY EVENT SESSION"),
             Statement::Drop { .. } => may("DROP ANY EVENT SESSION"),
@@ -39,6 +45,22 @@ impl Instance {
                 }
             },
         }
+    }
+
+    /// Where a statement's event session is. Errors: 25737.
+    fn scope(&self, session: &SessionContext, level: Level) -> Result<Scope, Message> {
+        let azure_database = self.version.is_azure_database();
+        match level {
+            Level::Server if azure_database => Err(errors::azure_scope()),
+            Level::Server => Ok(Scope::Server),
+            Level::Database if azure_database && session.database == "master" => Err(errors::azure_scope()),
+            Level::Database => Ok(Scope::Database(session.database.clone())),
+        }
+    }
+
+    fn grammar(&self) -> Grammar {
+        let grammar = Grammar::of(self.version.version);
+        Grammar { max_duration: grammar.max_duration && !self.switches.places.max_duration_absent, ..grammar }
     }
 
     /// The lock, for a session that the server has not ended.
@@ -71,11 +93,11 @@ impl Host for Instance {
     }
 
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>> {
-        views::columns(self.version.version, schema, name)
+        views::columns(self, schema, name)
     }
 
     fn object_id(&self, schema: &str, name: &str) -> Option<i32> {
-        views::objects::object_id(self.version.version, name).filter(|_| schema.eq_ignore_ascii_case("sys"))
+        self.columns(schema, name).map(|_| seeded::object_id(&name.to_lowercase()))
     }
 
     fn rows(
@@ -94,33 +116,46 @@ impl Host for Instance {
     }
 
     fn version_text(&self) -> String {
-        properties::version_text(self.version)
+        properties::version_text(self)
     }
 
     fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool> {
         self.rights(&session.login).has(permission)
     }
 
+    fn has_database_permission(&self, session: &SessionContext, database: &str, permission: &str) -> Option<bool> {
+        self.databases().iter().find(|(_, known)| known.eq_ignore_ascii_case(database))?;
+        self.rights(&session.login).has_in_database(permission)
+    }
+
     fn is_role_member(&self, session: &SessionContext, role: &str) -> Option<bool> {
         self.rights(&session.login).is_role_member(role)
     }
 
+    fn reaches_other_databases(&self) -> bool {
+        !self.version.is_azure_database()
+    }
+
     fn databases(&self) -> Vec<(i32, String)> {
-        views::databases::DATABASES.iter().map(|database| (database.id, database.name.to_owned())).collect()
+        views::databases::of(self.version).map(|database| (database.id, database.name.to_owned())).collect()
     }
 
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {
-        let parsed = statement::parse(statement, self.version.version).map_err(|message| vec![message])?;
+        let (parsed, level) = statement::parse(statement, self.grammar()).map_err(|message| vec![message])?;
         self.arrive(session, &At::Statement(parsed.fault_name().to_owned()))?;
-        if !self.may_run(session, &parsed) {
+        let scope = self.scope(session, level).map_err(|message| vec![message])?;
+        if !self.may_run(session, &parsed, &scope) {
             return Err(vec![self.refusal(&parsed)]);
+        }
+        if self.switches.places.edition != Edition::Developer && !matches!(parsed, Statement::Drop { .. }) {
+            return Err(errors::refused_by_edition(&parsed));
         }
         let mut state = self.lock_for(session)?;
         let now = self.now();
         let effect = self
             .on_engine(&mut state, now, |engine, world| {
                 let before = (self.switches.ddl_trigger == Some(DdlTrigger::Rollback)).then(|| engine.clone());
-                let effect = engine.execute(&parsed, self.version, world, &self.switches)?;
+                let effect = engine.execute(&parsed, &scope, self.version, world, &self.switches)?;
                 if let Some(before) = before {
                     *engine = before;
                     return Err(errors::ended_in_trigger());
@@ -137,6 +172,9 @@ impl Host for Instance {
     fn dbcc(&self, session: &SessionContext, statement: &[Token]) -> Result<Vec<Output>, Vec<Message>> {
         let command = dbcc::parse(statement).map_err(|message| vec![message])?;
         self.arrive(session, &At::Statement(command.action.name().to_lowercase()))?;
+        if self.version.is_azure_database() {
+            return Err(vec![dbcc::not_supported(command.action.name())]);
+        }
         let rights = self.rights(&session.login);
         let mut state = self.lock_for(session)?;
         let now = self.now();
@@ -146,6 +184,9 @@ impl Host for Instance {
             Action::TraceFlags { on, flags, global } => {
                 if !rights.is_sysadmin() {
                     return Err(vec![dbcc::not_permitted(&session.login, command.action.name())]);
+                }
+                if self.version.is_azure() && !dbcc::managed_instance_takes(flags, *global) {
+                    return Err(vec![dbcc::not_supported(command.action.name())]);
                 }
                 dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
             }
@@ -207,6 +248,9 @@ impl Host for Instance {
     }
 
     fn begin_request(&self, session: &SessionContext, number: u64) -> Result<(), Vec<Message>> {
+        if self.switches.places.dialect == Some(OtherDialect::RefusesAll) {
+            return Err(vec![Message::new(102, 15, "Incorrect syntax.")]);
+        }
         self.arrive(session, &At::Number(number))
     }
 

@@ -18,11 +18,12 @@ use crate::simulator::host::{Disturbance, Host, Login, SessionContext};
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::permissions::{Account, Rights};
+use crate::simulator::properties;
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
 use crate::simulator::workload::pace::Load;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -106,6 +107,7 @@ pub struct Instance {
     overflow: Overflow,
     switches: Switches,
     accounts: Vec<Account>,
+    access_token: Option<SecretString>,
     startup_flags: Vec<u32>,
     clock: Arc<dyn Clock>,
     /// How far the UTC clock has jumped.
@@ -166,7 +168,11 @@ impl Instance {
             sysadmin: true,
             permissions: Vec::new(),
         }];
-        accounts.extend(options.accounts);
+        accounts.extend(options.accounts.into_iter().map(|account| {
+            let of_sa = account.password.is_empty();
+            let password = if of_sa { options.password.expose_secret().to_owned() } else { account.password };
+            Account { password, ..account }
+        }));
         let load = Load::new(options.pace, origin.monotonic);
         let flags = TraceFlags::at_startup(&options.startup_flags);
         let world = World {
@@ -203,6 +209,7 @@ impl Instance {
             overflow: options.overflow,
             switches,
             accounts,
+            access_token: options.access_token,
             startup_flags: options.startup_flags,
             clock,
             jumped_micros: AtomicI64::new(0),
@@ -285,13 +292,23 @@ impl Instance {
         Moment { monotonic: self.clock.monotonic_micros(), utc }
     }
 
+    /// Who logs in: by name and password, or by the access token, which is the first login's.
+    fn account_of(&self, login: &Login) -> Result<&Account, Message> {
+        let known = self.access_token.as_ref().map(SecretString::expose_secret);
+        let account = match &login.access_token {
+            Some(token) => self.accounts.first().filter(|_| known == Some(token)),
+            None => self
+                .accounts
+                .iter()
+                .find(|account| account.name.eq_ignore_ascii_case(&login.user) && account.password == login.password),
+        };
+        let user = if login.access_token.is_some() { "<token-identified principal>" } else { &login.user };
+        account.ok_or_else(|| Message::new(18456, 14, format!("Login failed for user '{user}'.")))
+    }
+
     /// Checks a login and opens a session. Errors: 18456, 4060.
     pub fn open_session(&self, login: &Login) -> Result<SessionContext, Message> {
-        let account = self
-            .accounts
-            .iter()
-            .find(|account| account.name.eq_ignore_ascii_case(&login.user) && account.password == login.password)
-            .ok_or_else(|| Message::new(18456, 14, format!("Login failed for user '{}'.", login.user)))?;
+        let account = self.account_of(login)?;
         let wanted = if login.database.is_empty() { "master" } else { &login.database };
         let database = self
             .databases()
@@ -335,6 +352,10 @@ impl Instance {
             let session_counts = self.switches.symbolise_at == SymboliseAt::SessionRead;
             state.flags.is_global(*flag) || session_counts && in_session
         };
+        // Nothing writes symbols on Linux, whatever the flags (no page tells how it could).
+        if properties::is_on_linux(self) && !self.switches.symbols_missing {
+            return Symbols::None;
+        }
         let missing = self.switches.symbols_missing || self.truth.symbols_missing;
         match (self.version.symbol_flags.iter().all(on), missing) {
             (false, _) => Symbols::None,

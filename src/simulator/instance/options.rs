@@ -24,7 +24,9 @@ pub struct InstanceOptions {
     pub faults: Vec<Fault>,
     /// Password of `sa`.
     pub password: SecretString,
-    /// Further logins.
+    /// Access token that logs in as `sa`.
+    pub access_token: Option<SecretString>,
+    /// Further logins; one without a password has that of `sa`.
     pub accounts: Vec<Account>,
     /// Trace flags of `-T`.
     pub startup_flags: Vec<u32>,
@@ -48,6 +50,7 @@ impl InstanceOptions {
             seed: 1,
             faults: Vec::new(),
             password,
+            access_token: None,
             accounts: Vec::new(),
             startup_flags: Vec::new(),
             overflow: Overflow::default(),

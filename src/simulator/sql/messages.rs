@@ -104,6 +104,13 @@ pub(super) fn invalid_object(name: &str) -> Message {
     error(208, 16, 1, format!("Invalid object name '{name}'."))
 }
 
+/// Azure SQL Database: a name with another database.
+pub(super) fn other_database(name: &str) -> Message {
+    let text =
+        format!("Reference to database and/or server name in '{name}' is not supported in this version of SQL Server.");
+    error(40515, 15, 1, text)
+}
+
 pub(super) fn not_grouped(column: &str, place: &str) -> Message {
     let number = match place {
         "HAVING clause" => 8121,

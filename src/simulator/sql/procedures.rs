@@ -4,7 +4,7 @@ use crate::simulator::host::SessionContext;
 use crate::simulator::output::{Message, Output};
 use crate::simulator::sql::ast::{Argument, Execute, Expr};
 use crate::simulator::sql::execute::convert_owned;
-use crate::simulator::sql::messages::{Failure, error, not_simulated};
+use crate::simulator::sql::messages::{Failure, error, not_simulated, other_database};
 use crate::simulator::sql::parser::parse_parameters;
 use crate::simulator::sql::session::SqlSession;
 use crate::simulator::sql::types::{is_national, is_text};
@@ -15,6 +15,12 @@ const NAME: SqlType = SqlType::NVarChar(Some(255));
 
 impl SqlSession {
     pub(super) fn call_procedure(&mut self, call: &Execute, line: u32) -> Result<(), Failure> {
+        if let [database, _, _] = call.procedure.as_slice()
+            && !self.host.reaches_other_databases()
+            && !database.eq_ignore_ascii_case(&self.context.database)
+        {
+            return Err(other_database(&call.procedure.join(".")).into());
+        }
         let context = self.context_of(call)?;
         let status = match call.procedure.last().map(|name| name.to_ascii_lowercase()).unwrap_or_default().as_str() {
             "sp_executesql" => return self.execute_sql(call),

@@ -291,7 +291,7 @@ impl SqlSession {
         let frame = self.frame()?;
         let (condition, ctes) = {
             let variables = frame.variables.borrow();
-            let mut binder = Binder::new(&*self.host, &variables);
+            let mut binder = Binder::new(&*self.host, &self.context.database, &variables);
             (binder.standalone_condition(condition)?, binder.into_ctes())
         };
         let executor = Executor::new(self.server_state(), &frame.variables, &ctes);
@@ -303,7 +303,7 @@ impl SqlSession {
         let frame = self.frame()?;
         let (bound, ctes): (Expr, _) = {
             let variables = frame.variables.borrow();
-            let mut binder = Binder::new(&*self.host, &variables);
+            let mut binder = Binder::new(&*self.host, &self.context.database, &variables);
             let bound = binder.standalone(expr)?;
             let bound = match to {
                 Some(to) => coerce(bound, to)?,
@@ -320,7 +320,7 @@ impl SqlSession {
         let frame = self.frame()?;
         let (plan, ctes) = {
             let variables = frame.variables.borrow();
-            let mut binder = Binder::new(&*self.host, &variables);
+            let mut binder = Binder::new(&*self.host, &self.context.database, &variables);
             (binder.statement(query)?, binder.into_ctes())
         };
         let executor = Executor::new(self.server_state(), &frame.variables, &ctes);

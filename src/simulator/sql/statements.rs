@@ -99,6 +99,11 @@ impl SqlSession {
             let text = format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
             return Err(error(911, 16, 1, text).into());
         };
+        if !self.host.reaches_other_databases() && known != self.context.database {
+            let text = "USE statement is not supported to switch between databases. Use a new connection to connect to a \
+                        different database.";
+            return Err(error(40508, 16, 1, text).into());
+        }
         self.context.database.clone_from(&known);
         self.send(Output::Database(known));
         Ok(())

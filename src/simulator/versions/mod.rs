@@ -3,6 +3,7 @@
 //! One file a version. Numbers marked *invented* stand where no source gives one; they differ between versions on
 //! purpose, because real map keys do (they must be looked up, never known).
 
+mod azure;
 mod range;
 mod v2008r2;
 mod v2012;
@@ -99,7 +100,7 @@ pub struct VersionData {
 }
 
 impl VersionData {
-    /// The data of a version, `None` where the simulator has none: the Azure services.
+    /// The data of a version.
     pub fn of(version: ServerVersion) -> Option<&'static Self> {
         VERSIONS.iter().copied().find(|data| data.version == version)
     }
@@ -120,6 +121,21 @@ impl VersionData {
         format!("{major}.{minor}.{build}.{revision}")
     }
 
+    /// Whether it is one of the Azure services.
+    pub fn is_azure(&self) -> bool {
+        self.version >= ServerVersion::AzureMi
+    }
+
+    /// Whether it is Azure SQL Database.
+    pub fn is_azure_database(&self) -> bool {
+        self.version == ServerVersion::AzureDb
+    }
+
+    /// The compatibility level of its databases.
+    pub fn compatibility_level(&self) -> i32 {
+        if self.is_azure() { 170 } else { i32::from(self.build.0) * 10 }
+    }
+
     /// Whether permissions on event sessions are finer than ALTER ANY EVENT SESSION, and VIEW SERVER PERFORMANCE STATE
     /// exists (documented from 2022 on).
     pub fn has_fine_permissions(&self) -> bool {
@@ -127,8 +143,18 @@ impl VersionData {
     }
 }
 
-static VERSIONS: [&VersionData; 8] =
-    [&v2008r2::DATA, &v2012::DATA, &v2014::DATA, &v2016::DATA, &v2017::DATA, &v2019::DATA, &v2022::DATA, &v2025::DATA];
+static VERSIONS: [&VersionData; 10] = [
+    &v2008r2::DATA,
+    &v2012::DATA,
+    &v2014::DATA,
+    &v2016::DATA,
+    &v2017::DATA,
+    &v2019::DATA,
+    &v2022::DATA,
+    &v2025::DATA,
+    &azure::MANAGED_INSTANCE,
+    &azure::DATABASE,
+];
 
 /// The Windows of 2008 R2 and 2012.
 static WINDOWS_2008R2: Windows = Windows {

@@ -33,6 +33,12 @@ impl VersionRange {
         self.first <= version && version <= self.last
     }
 
+    /// The versions that are in both; `None` for none.
+    pub fn within(self, other: Self) -> Option<Self> {
+        let both = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
+        (both.first <= both.last).then_some(both)
+    }
+
     /// Reads `2016..`, `..2017`, `2012..2014`; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let (first, last) = text.split_once("..")?;

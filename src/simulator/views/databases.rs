@@ -2,9 +2,10 @@
 
 use crate::simulator::properties;
 use crate::simulator::value::Datum;
+use crate::simulator::versions::VersionData;
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::{Record, time};
-use crate::simulator::workload::WORKLOAD_DATABASE_ID;
+use crate::simulator::workload::{WORKLOAD_DATABASE, WORKLOAD_DATABASE_ID};
 
 /// A database.
 #[derive(Debug)]
@@ -17,8 +18,8 @@ pub struct Database {
     pub files: &'static [(&'static str, &'static str, bool, i32)],
 }
 
-/// All of them.
-pub const DATABASES: [Database; 5] = [
+/// All that any version has.
+static DATABASES: [Database; 6] = [
     Database {
         id: 1,
         name: "master",
@@ -51,11 +52,30 @@ pub const DATABASES: [Database; 5] = [
     },
     Database {
         id: WORKLOAD_DATABASE_ID,
-        name: "OneRow",
+        name: WORKLOAD_DATABASE,
         simple_recovery: true,
         files: &[("OneRow", "OneRow.mdf", false, 8_192), ("OneRow_log", "OneRow_log.ldf", true, 8_192)],
     },
+    Database {
+        id: IDLE_DATABASE_ID,
+        name: "Archive",
+        simple_recovery: false,
+        files: &[("Archive", "Archive.mdf", false, 8_192), ("Archive_log", "Archive_log.ldf", true, 8_192)],
+    },
 ];
+
+/// A second user database, on Azure SQL Database only; nothing happens in it.
+const IDLE_DATABASE_ID: i32 = WORKLOAD_DATABASE_ID + 1;
+
+/// Those of a version. On Azure SQL Database master and the users' are seen (assumed).
+pub fn of(version: &VersionData) -> impl Iterator<Item = &'static Database> {
+    let azure_database = version.is_azure_database();
+    DATABASES.iter().filter(move |database| match database.id {
+        1 | WORKLOAD_DATABASE_ID => true,
+        IDLE_DATABASE_ID => azure_database,
+        _ => !azure_database,
+    })
+}
 
 /// 2019-09-24, the product's; nothing depends on it.
 const SYSTEM_CREATED: i64 = 1_569_338_000_000_000;
@@ -63,8 +83,8 @@ const SYSTEM_CREATED: i64 = 1_569_338_000_000_000;
 /// sys.databases.
 pub fn databases(source: Source<'_>) -> Vec<Record> {
     let version = source.instance.version_data();
-    let level = i32::from(version.build.0) * 10;
-    let rows = DATABASES.iter().map(|database| {
+    let level = version.compatibility_level();
+    let rows = of(version).map(|database| {
         let system = database.id <= 4;
         let created = if system { SYSTEM_CREATED } else { SYSTEM_CREATED + 86_400_000_000 * 90 };
         let (recovery, recovery_desc) = if database.simple_recovery { (3, "SIMPLE") } else { (1, "FULL") };
@@ -145,9 +165,9 @@ pub fn master_files(source: Source<'_>) -> Vec<Record> {
     if !sees("VIEW ANY DEFINITION") && !sees("VIEW SERVER STATE") {
         return Vec::new();
     }
-    let folder = properties::data_path(source.instance.version_data());
+    let folder = properties::data_path(source.instance);
     let mut rows = Vec::new();
-    for database in &DATABASES {
+    for database in of(source.instance.version_data()) {
         for (file_id, (name, file, is_log, pages)) in (1..).zip(database.files) {
             let (kind, kind_desc) = if *is_log { (1, "LOG") } else { (0, "ROWS") };
             rows.push(

@@ -9,7 +9,7 @@ use crate::simulator::views::schema::Record;
 
 /// sys.server_event_sessions.
 pub fn sessions(source: Source<'_>) -> Vec<Record> {
-    let rows = source.state.engine.definitions.iter().map(|session| {
+    let rows = source.definitions().map(|session| {
         let options = &session.options;
         let (retention, retention_desc) = match options.retention {
             Retention::SingleEventLoss => ("S", "ALLOW_SINGLE_EVENT_LOSS"),
@@ -54,7 +54,7 @@ fn module(package: &str) -> &'static str {
 /// sys.server_event_session_events.
 pub fn events(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.definitions {
+    for session in source.definitions() {
         for event in &session.events {
             let row = of_session(session)
                 .with("event_id", event.id)
@@ -73,7 +73,7 @@ pub fn events(source: Source<'_>) -> Vec<Record> {
 /// sys.server_event_session_actions.
 pub fn actions(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.definitions {
+    for session in source.definitions() {
         for event in &session.events {
             for action in &event.actions {
                 rows.push(
@@ -93,7 +93,7 @@ pub fn actions(source: Source<'_>) -> Vec<Record> {
 /// `target-name=given` keeps it.
 pub fn targets(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.definitions {
+    for session in source.definitions() {
         for target in &session.targets {
             rows.push(
                 of_session(session)
@@ -125,7 +125,7 @@ fn variant(value: &Literal) -> Datum {
 /// sys.server_event_session_fields: parameters as asked for, so `slots` before it is rounded up.
 pub fn fields(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.definitions {
+    for session in source.definitions() {
         let events = session
             .events
             .iter()

@@ -20,14 +20,22 @@ fn buffers(session: &RunningSession, machine: &Machine) -> u64 {
     }
 }
 
-/// sys.dm_xe_sessions.
+/// How a session runs: on Azure SQL Database NO_EVENT_LOSS is single event loss (documented).
+fn retention(source: Source<'_>, session: &RunningSession) -> Retention {
+    match session.options.retention {
+        Retention::NoEventLoss if source.instance.version_data().is_azure_database() => Retention::SingleEventLoss,
+        retention => retention,
+    }
+}
+
+/// sys.dm_xe_sessions and sys.dm_xe_database_sessions.
 pub fn sessions(source: Source<'_>) -> Vec<Record> {
     let switches = source.instance.switches();
-    let rows = source.state.engine.running.iter().map(|session| {
+    let rows = source.running().map(|session| {
         let buffers = buffers(session, &source.instance.truth().machine);
         let each = session.options.max_memory_kb * 1_024 / buffers / 65_536 * 65_536;
         let each = each.max(65_536) - 130;
-        let (policy, policy_desc) = match session.options.retention {
+        let (policy, policy_desc) = match retention(source, session) {
             Retention::SingleEventLoss => (0, "drop_event"),
             Retention::MultipleEventLoss => (2, "drop_full_buffer"),
             Retention::NoEventLoss => (1, "block"),
@@ -47,14 +55,23 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
             .with("flags", 1)
             .with("flag_desc", "flush_on_close")
             .with("create_time", time(session.created.utc))
-            .with("session_source", if internal { "internal" } else { "server" })
+            .with(
+                "session_source",
+                if internal {
+                    "internal"
+                } else if source.of_database {
+                    "database"
+                } else {
+                    "server"
+                },
+            )
             .with("buffer_processed_count", session.targets.first().map_or(0, |target| target.executions));
         let built_in = internal || session.name == "system_health";
         if built_in {
             return row;
         }
         // Single event loss drops events, multiple event loss drops buffers (documented).
-        match session.options.retention {
+        match retention(source, session) {
             Retention::SingleEventLoss => row.with("dropped_event_count", switches.dropped_events),
             Retention::MultipleEventLoss => row.with("dropped_buffer_count", switches.dropped_buffers),
             Retention::NoEventLoss => row,
@@ -77,7 +94,7 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
     };
     let cut = instance.switches().target_cut.unwrap_or(TargetCut::After(DOCUMENT_LIMIT));
     let mut rows = Vec::new();
-    for session in &source.state.engine.running {
+    for session in source.running() {
         for target in &session.targets {
             let mut document = target.document(reader);
             cut.apply(&mut document);
@@ -98,7 +115,7 @@ pub fn targets(source: Source<'_>) -> Vec<Record> {
 /// sys.dm_xe_session_events.
 pub fn events(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.running {
+    for session in source.running() {
         for running in session.live_events() {
             let event = &running.bound;
             let row = Record::new()
@@ -120,7 +137,7 @@ pub fn events(source: Source<'_>) -> Vec<Record> {
 /// sys.dm_xe_session_event_actions.
 pub fn actions(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.running {
+    for session in source.running() {
         for event in session.live_events().map(|running| &running.bound) {
             for action in &event.actions {
                 rows.push(
@@ -140,7 +157,7 @@ pub fn actions(source: Source<'_>) -> Vec<Record> {
 /// sys.dm_xe_session_object_columns: configuration of the running events and targets.
 pub fn object_columns(source: Source<'_>) -> Vec<Record> {
     let mut rows = Vec::new();
-    for session in &source.state.engine.running {
+    for session in source.running() {
         for event in session.live_events().map(|running| &running.bound) {
             for (id, (name, _, default)) in (0..).zip(event.object.attributes) {
                 let given = event.settings.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));

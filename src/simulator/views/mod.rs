@@ -6,6 +6,7 @@ pub mod event_catalogue;
 pub mod event_objects;
 pub mod event_running;
 pub mod objects;
+mod odd;
 pub mod schema;
 pub mod security;
 pub mod server;
@@ -14,6 +15,9 @@ pub mod storage;
 pub mod triggers;
 
 use crate::model::ServerVersion;
+use crate::simulator::events::running::RunningSession;
+use crate::simulator::events::session::{Definition, Scope};
+use crate::simulator::faults::places::Tier;
 use crate::simulator::host::SessionContext;
 use crate::simulator::instance::{Instance, Moment, State};
 use crate::simulator::output::Message;
@@ -35,6 +39,8 @@ pub struct Source<'a> {
     pub session: &'a SessionContext,
     /// Arguments of a table-valued function.
     pub arguments: &'a [Datum],
+    /// Whether the view is about the current database, not the server.
+    of_database: bool,
 }
 
 impl<'a> Source<'a> {
@@ -72,8 +78,28 @@ impl<'a> Source<'a> {
 
     /// Whether the reader sees the server's state.
     pub fn sees_state(&self) -> bool {
-        let rights = self.rights();
-        rights.has(rights.state_permission()) == Some(true)
+        self.rights().sees_state()
+    }
+
+    /// Whether a session is one of those that the view is about.
+    fn is_shown(&self, scope: &Scope) -> bool {
+        match scope {
+            Scope::Server => !self.of_database,
+            Scope::Database(name) => self.of_database && *name == self.session.database,
+        }
+    }
+
+    /// The event sessions of the catalogue that the view is about.
+    pub fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
+        let source = *self;
+        let hidden = source.instance.switches().places.catalogue_hidden;
+        self.state.engine.definitions.iter().filter(move |session| !hidden && source.is_shown(&session.scope))
+    }
+
+    /// The running event sessions that the view is about.
+    pub fn running(&self) -> impl Iterator<Item = &'a RunningSession> {
+        let source = *self;
+        self.state.engine.running.iter().filter(move |session| source.is_shown(&session.scope))
     }
 
     /// An argument that is a number; `None` for NULL or none: every one is meant.
@@ -88,8 +114,13 @@ impl<'a> Source<'a> {
 /// Who may read a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// VIEW SERVER STATE, or VIEW SERVER PERFORMANCE STATE from 2022 on; errors 300 and 297 without.
+    /// VIEW SERVER STATE, or VIEW SERVER PERFORMANCE STATE from 2022 on; errors 300 and 297 without. On Azure SQL
+    /// Database VIEW DATABASE PERFORMANCE STATE, by service objective; errors 262 or 300, and 297.
     State,
+    /// On Azure SQL Database VIEW DATABASE PERFORMANCE STATE, whatever the service objective; else as [`Access::State`].
+    EventState,
+    /// VIEW DATABASE PERFORMANCE STATE; the view is about the current database.
+    DatabaseState,
     /// Everyone; what is seen may depend on rights.
     Public,
 }
@@ -121,10 +152,10 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("dm_exec_requests", Access::Public, sessions::requests),
     ("dm_exec_sessions", Access::Public, sessions::sessions),
     ("dm_exec_connections", Access::State, sessions::connections),
-    ("dm_xe_packages", Access::State, event_objects::packages),
-    ("dm_xe_objects", Access::State, event_objects::objects),
-    ("dm_xe_object_columns", Access::State, event_objects::object_columns),
-    ("dm_xe_map_values", Access::State, event_objects::map_values),
+    ("dm_xe_packages", Access::EventState, event_objects::packages),
+    ("dm_xe_objects", Access::EventState, event_objects::objects),
+    ("dm_xe_object_columns", Access::EventState, event_objects::object_columns),
+    ("dm_xe_map_values", Access::EventState, event_objects::map_values),
     ("dm_xe_sessions", Access::State, event_running::sessions),
     ("dm_xe_session_targets", Access::State, event_running::targets),
     ("dm_xe_session_events", Access::State, event_running::events),
@@ -135,6 +166,17 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("server_event_session_actions", Access::State, event_catalogue::actions),
     ("server_event_session_targets", Access::State, event_catalogue::targets),
     ("server_event_session_fields", Access::State, event_catalogue::fields),
+    ("database_event_sessions", Access::DatabaseState, event_catalogue::sessions),
+    ("database_event_session_events", Access::DatabaseState, event_catalogue::events),
+    ("database_event_session_actions", Access::DatabaseState, event_catalogue::actions),
+    ("database_event_session_targets", Access::DatabaseState, event_catalogue::targets),
+    ("database_event_session_fields", Access::DatabaseState, event_catalogue::fields),
+    ("dm_xe_database_sessions", Access::DatabaseState, event_running::sessions),
+    ("dm_xe_database_session_targets", Access::DatabaseState, event_running::targets),
+    ("dm_xe_database_session_events", Access::DatabaseState, event_running::events),
+    ("dm_xe_database_session_event_actions", Access::DatabaseState, event_running::actions),
+    ("dm_xe_database_session_object_columns", Access::DatabaseState, event_running::object_columns),
+    ("dm_db_wait_stats", Access::DatabaseState, counters::wait_stats),
     ("databases", Access::Public, databases::databases),
     ("master_files", Access::Public, databases::master_files),
     ("dm_io_virtual_file_stats", Access::State, storage::virtual_file_stats),
@@ -146,6 +188,8 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("configurations", Access::Public, security::configurations),
     ("server_principals", Access::Public, security::principals),
     ("server_permissions", Access::Public, empty),
+    ("triggers", Access::Public, triggers::of_database),
+    ("trigger_events", Access::Public, triggers::events_of_database),
     ("server_triggers", Access::Public, triggers::triggers),
     ("server_trigger_events", Access::Public, triggers::trigger_events),
     ("server_audits", Access::Public, triggers::audits),
@@ -162,14 +206,31 @@ fn view(schema: &str, name: &str) -> Option<&'static (&'static str, Access, Rows
     VIEWS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-/// The columns of a view in this version; `None` where it does not exist.
-pub fn columns(version: ServerVersion, schema: &str, name: &str) -> Option<Vec<Column>> {
-    let (name, ..) = view(schema, name)?;
-    Some(schema::columns(version, name).map(schema::ViewColumn::to_column).collect())
-        .filter(|columns: &Vec<Column>| !columns.is_empty())
+/// The columns of a view on an instance; none where it does not exist.
+fn shown_columns(instance: &Instance, name: &str) -> Vec<schema::ViewColumn> {
+    let places = &instance.switches().places;
+    if !places.has_view(name) {
+        return Vec::new();
+    }
+    let version = instance.version_data().version;
+    let version = match places.wide_backoffs.filter(|_| name == "dm_os_spinlock_stats") {
+        None => version,
+        Some(true) => ServerVersion::V2019,
+        Some(false) => ServerVersion::V2017,
+    };
+    let shown = schema::columns(version, name).filter(|column| places.has_column(name, column.name()));
+    let odd = places.odd_rows && odd::has_odd_rows(name);
+    shown.map(|column| if odd { column.nullable() } else { column.clone() }).collect()
 }
 
-/// Its rows now. Errors: 208, 300 with 297.
+/// The columns of a view; `None` where it does not exist.
+pub fn columns(instance: &Instance, schema: &str, name: &str) -> Option<Vec<Column>> {
+    let (name, ..) = view(schema, name)?;
+    let columns: Vec<Column> = shown_columns(instance, name).iter().map(schema::ViewColumn::to_column).collect();
+    Some(columns).filter(|columns| !columns.is_empty())
+}
+
+/// Its rows now. Errors: 208; 300 or 262, with 297.
 pub fn rows(
     instance: &Instance,
     state: &State,
@@ -179,24 +240,34 @@ pub fn rows(
     name: &str,
     arguments: &[Datum],
 ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
-    let version = instance.version_data().version;
-    let found = view(schema, name).filter(|(name, ..)| schema::columns(version, name).next().is_some());
-    let Some((name, access, rows)) = found else {
+    let found = view(schema, name).map(|found| (found, shown_columns(instance, found.0)));
+    let Some(((name, access, rows), columns)) = found.filter(|(_, columns)| !columns.is_empty()) else {
         return Err(vec![Message::new(208, 16, format!("Invalid object name '{schema}.{name}'."))]);
     };
-    let source = Source { instance, state, now, session, arguments };
-    if *access == Access::State && !source.sees_state() {
-        return Err(denied(source.rights().state_permission()));
+    let of_database = *access == Access::DatabaseState;
+    let source = Source { instance, state, now, session, arguments, of_database };
+    source.check(*access)?;
+    let mut rows = rows(source);
+    if instance.switches().places.odd_rows {
+        odd::add_rows(name, &mut rows);
     }
-    let columns: Vec<_> = schema::columns(version, name).collect();
-    Ok(rows(source).into_iter().map(|record| record.into_row(&columns)).collect())
+    Ok(rows.into_iter().map(|record| record.into_row(&columns)).collect())
 }
 
-fn denied(permission: &str) -> Vec<Message> {
-    vec![
-        Message::new(300, 14, format!("{permission} permission was denied on object 'server', database 'master'.")),
-        Message::new(297, 16, "The user does not have permission to perform this action."),
-    ]
+impl Source<'_> {
+    /// Errors: 300 or 262, with 297.
+    fn check(&self, access: Access) -> Result<(), Vec<Message>> {
+        let rights = self.rights();
+        let azure_database = self.instance.version_data().is_azure_database();
+        let by_database = match access {
+            Access::Public => return Ok(()),
+            Access::State => azure_database && self.instance.switches().places.tier == Tier::Single,
+            Access::EventState => azure_database,
+            Access::DatabaseState => true,
+        };
+        let sees = if by_database { rights.sees_database_state() } else { rights.sees_state() };
+        if sees { Ok(()) } else { Err(rights.state_denied(by_database.then_some(&self.session.database))) }
+    }
 }
 
 /// The views there are, for tests over all of them.

@@ -1,10 +1,10 @@
 //! Owns the rows about the system views themselves.
 
-use crate::model::ServerVersion;
 use crate::simulator::seeded;
 use crate::simulator::value::SqlType;
 use crate::simulator::views::Source;
-use crate::simulator::views::schema::{self, Record, time};
+use crate::simulator::views::schema::{Record, ViewColumn, time};
+use crate::simulator::views::shown_columns;
 
 /// Schema id of `sys`.
 const SYS: i32 = 4;
@@ -12,41 +12,34 @@ const SYS: i32 = 4;
 /// 2019-09-24; nothing depends on it.
 const CREATED: i64 = 1_569_338_000_000_000;
 
-/// OBJECT_ID of a view in schema `sys`; negative, as those of the product's system objects are. `None` where the version
-/// has no such view.
-pub fn object_id(version: ServerVersion, name: &str) -> Option<i32> {
-    let name = super::names().find(|known| known.eq_ignore_ascii_case(name))?;
-    schema::columns(version, name).next()?;
-    Some(-1 - (seeded::hash(&["object", name]) % 1_000_000_000) as i32)
+/// The views of an instance with their columns.
+fn views(source: Source<'_>) -> impl Iterator<Item = (&'static str, Vec<ViewColumn>)> {
+    let instance = source.instance;
+    super::names().map(|name| (name, shown_columns(instance, name))).filter(|(_, columns)| !columns.is_empty())
 }
 
 /// sys.all_objects: the system views.
 pub fn all_objects(source: Source<'_>) -> Vec<Record> {
-    let version = source.instance.version_data().version;
-    let rows = super::names().filter_map(|name| {
-        let id = object_id(version, name)?;
-        Some(
-            Record::new()
-                .with("name", name)
-                .with("object_id", id)
-                .with("schema_id", SYS)
-                .with("type", "V ")
-                .with("type_desc", "VIEW")
-                .with("create_date", time(CREATED))
-                .with("modify_date", time(CREATED))
-                .with("is_ms_shipped", true),
-        )
+    let rows = views(source).map(|(name, _)| {
+        Record::new()
+            .with("name", name)
+            .with("object_id", seeded::object_id(name))
+            .with("schema_id", SYS)
+            .with("type", "V ")
+            .with("type_desc", "VIEW")
+            .with("create_date", time(CREATED))
+            .with("modify_date", time(CREATED))
+            .with("is_ms_shipped", true)
     });
     rows.collect()
 }
 
 /// sys.all_columns: their columns.
 pub fn all_columns(source: Source<'_>) -> Vec<Record> {
-    let version = source.instance.version_data().version;
     let mut rows = Vec::new();
-    for view in super::names() {
-        let Some(id) = object_id(version, view) else { continue };
-        for (number, column) in (1_i32..).zip(schema::columns(version, view)) {
+    for (view, columns) in views(source) {
+        let id = seeded::object_id(view);
+        for (number, column) in (1_i32..).zip(columns) {
             let column = column.to_column();
             let (type_id, length) = type_id(column.sql_type);
             rows.push(

@@ -16,6 +16,16 @@ pub struct ViewColumn {
 }
 
 impl ViewColumn {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The same where NULL may stand.
+    pub fn nullable(&self) -> Self {
+        Self { nullable: true, ..self.clone() }
+    }
+
     /// As the SQL engine wants it.
     pub fn to_column(&self) -> Column {
         Column { name: self.name.to_owned(), sql_type: self.sql_type, nullable: self.nullable }
@@ -70,7 +80,7 @@ impl Record {
     }
 
     /// Its values in the order of these columns.
-    pub fn into_row(mut self, columns: &[&ViewColumn]) -> Vec<Datum> {
+    pub fn into_row(mut self, columns: &[ViewColumn]) -> Vec<Datum> {
         columns
             .iter()
             .map(|column| match self.0.remove(column.name) {
@@ -165,7 +175,13 @@ fn views() -> &'static Views {
         let mut views = Views::new();
         let (mut view, mut of_view) = ("", VersionRange::ALL);
         for line in include_str!("columns.txt").lines().filter(|line| !line.starts_with('#')) {
-            if let Some(column) = line.strip_prefix("  ") {
+            if let Some(other) = line.strip_prefix("  = ") {
+                let same: Vec<ViewColumn> = views.get(other).cloned().unwrap_or_default();
+                let in_view = |column: ViewColumn| {
+                    column.versions.within(of_view).map(|versions| ViewColumn { versions, ..column })
+                };
+                views.entry(view).or_default().extend(same.into_iter().filter_map(in_view));
+            } else if let Some(column) = line.strip_prefix("  ") {
                 views.entry(view).or_default().extend(parse_column(column, of_view));
             } else {
                 let (name, versions) = line.split_once(' ').unwrap_or((line, ".."));
@@ -179,6 +195,11 @@ fn views() -> &'static Views {
 /// The columns of a view in a version, in order; none where it does not exist.
 pub fn columns(version: ServerVersion, view: &str) -> impl Iterator<Item = &'static ViewColumn> {
     views().get(view).into_iter().flatten().filter(move |column| column.versions.contains(version))
+}
+
+/// Whether a view has a column in some version.
+pub fn has_column(view: &str, column: &str) -> bool {
+    views().get(view).is_some_and(|columns| columns.iter().any(|known| known.name == column))
 }
 
 /// `name type [null] [2016..2019]`; without versions of its own those of its view.
@@ -231,7 +252,9 @@ mod tests {
     #[test]
     fn every_line_is_a_column_and_every_view_is_answered() {
         for line in include_str!("columns.txt").lines().filter(|line| !line.starts_with('#')) {
-            if let Some(column) = line.strip_prefix("  ") {
+            if let Some(other) = line.strip_prefix("  = ") {
+                assert!(views().contains_key(other), "{line}");
+            } else if let Some(column) = line.strip_prefix("  ") {
                 assert!(parse_column(column, VersionRange::ALL).is_some(), "{line}");
             } else if let Some((_, versions)) = line.split_once(' ') {
                 assert!(VersionRange::parse(versions).is_some(), "{line}");

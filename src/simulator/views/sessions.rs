@@ -4,7 +4,7 @@ use crate::simulator::host::SessionContext;
 use crate::simulator::seeded;
 use crate::simulator::value::Datum;
 use crate::simulator::views::Source;
-use crate::simulator::views::databases::DATABASES;
+use crate::simulator::views::databases;
 use crate::simulator::views::schema::{Record, address, time};
 use crate::simulator::workload::{FIRST_WORKLOAD_SESSION, WORKLOAD_DATABASE_ID};
 
@@ -39,7 +39,7 @@ fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
         login: &client.context.login,
         host: &client.context.host,
         application: &client.context.application,
-        database: database_id(&client.context),
+        database: database_id(source, &client.context),
         since: client.since.utc,
         running: client.context.spid == source.session.spid,
         is_workload: false,
@@ -48,8 +48,10 @@ fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
     workload.chain(clients).filter(|session| sees_all || session.spid == source.session.spid).collect()
 }
 
-fn database_id(context: &SessionContext) -> i32 {
-    DATABASES.iter().find(|known| known.name.eq_ignore_ascii_case(&context.database)).map_or(1, |known| known.id)
+fn database_id(source: Source<'_>, context: &SessionContext) -> i32 {
+    databases::of(source.instance.version_data())
+        .find(|known| known.name == context.database)
+        .map_or(1, |known| known.id)
 }
 
 fn connection_id(spid: u16) -> Datum {

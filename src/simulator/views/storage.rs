@@ -1,14 +1,14 @@
 //! Owns the rows about files and row versions.
 
 use crate::simulator::views::Source;
-use crate::simulator::views::databases::DATABASES;
+use crate::simulator::views::databases;
 use crate::simulator::views::schema::{Record, address};
 
 /// sys.dm_io_virtual_file_stats(database, file): NULL means all. Files do a little, by the uptime.
 pub fn virtual_file_stats(source: Source<'_>) -> Vec<Record> {
     let up_ms = source.uptime_micros() / 1_000;
     let mut rows = Vec::new();
-    for database in &DATABASES {
+    for database in databases::of(source.instance.version_data()) {
         if source.number(0).is_some_and(|id| id != i64::from(database.id)) {
             continue;
         }
@@ -41,8 +41,8 @@ pub fn virtual_file_stats(source: Source<'_>) -> Vec<Record> {
 }
 
 /// sys.dm_tran_version_store_space_usage.
-pub fn version_store_space(_: Source<'_>) -> Vec<Record> {
-    let rows = DATABASES.iter().map(|database| {
+pub fn version_store_space(source: Source<'_>) -> Vec<Record> {
+    let rows = databases::of(source.instance.version_data()).map(|database| {
         let pages = if database.name == "msdb" { 8 } else { 0 };
         Record::new()
             .with("database_id", database.id)
@@ -53,8 +53,8 @@ pub fn version_store_space(_: Source<'_>) -> Vec<Record> {
 }
 
 /// sys.dm_tran_persistent_version_store_stats.
-pub fn persistent_version_store(_: Source<'_>) -> Vec<Record> {
-    let rows = DATABASES.iter().map(|database| {
+pub fn persistent_version_store(source: Source<'_>) -> Vec<Record> {
+    let rows = databases::of(source.instance.version_data()).map(|database| {
         Record::new()
             .with("database_id", database.id)
             .with("pvs_filegroup_id", 1)

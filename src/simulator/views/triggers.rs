@@ -22,8 +22,22 @@ fn audit_guid() -> Datum {
     Datum::Guid(seeded::guid(&["audit"]))
 }
 
-/// sys.server_triggers.
+/// sys.server_triggers; on Azure SQL Database the trigger is one of the database.
 pub fn triggers(source: Source<'_>) -> Vec<Record> {
+    rows(source, (100, "SERVER"))
+}
+
+/// sys.triggers: those of the database.
+pub fn of_database(source: Source<'_>) -> Vec<Record> {
+    if source.instance.version_data().is_azure_database() { rows(source, (0, "DATABASE")) } else { Vec::new() }
+}
+
+/// sys.trigger_events.
+pub fn events_of_database(source: Source<'_>) -> Vec<Record> {
+    if source.instance.version_data().is_azure_database() { trigger_events(source) } else { Vec::new() }
+}
+
+fn rows(source: Source<'_>, (class, class_desc): (i32, &'static str)) -> Vec<Record> {
     let rows = trigger(source).map(|kind| {
         let name = match kind {
             DdlTrigger::Rollback => "refuse_event_sessions",
@@ -32,8 +46,8 @@ pub fn triggers(source: Source<'_>) -> Vec<Record> {
         Record::new()
             .with("name", name)
             .with("object_id", TRIGGER_ID)
-            .with("parent_class", 100)
-            .with("parent_class_desc", "SERVER")
+            .with("parent_class", class)
+            .with("parent_class_desc", class_desc)
             .with("type", "TR")
             .with("type_desc", "SQL_TRIGGER")
             .with("create_date", time(CREATED))

@@ -1,5 +1,6 @@
 //! Owns a connection after its login: requests in, answers out, attention at any moment.
 
+use crate::simulator::faults::login::LoginFaults;
 use crate::simulator::host::{Backend, Request, Session};
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::value::{Column, Datum};
@@ -17,11 +18,11 @@ use crate::simulator::wire::tls::Tls;
 use crate::simulator::wire::token::{Done, DoneKind, Environment, put_done, put_environment_change};
 use crate::simulator::wire::transaction::Transactions;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +39,10 @@ pub(crate) struct Endpoint {
     pub(crate) tls: Tls,
     pub(crate) hooks: Hooks,
     pub(crate) attention: AttentionReply,
+    /// What is wrong before a session is there.
+    pub(crate) faults: LoginFaults,
+    /// Logins that went well so far.
+    pub(crate) logins: Arc<AtomicU64>,
     /// How long a client may take from connecting to being logged in.
     pub(crate) login_limit: Duration,
 }
@@ -96,20 +101,20 @@ async fn receive<S: AsyncRead + Unpin>(mut stream: S, sender: mpsc::Sender<Resul
 /// Whether a request goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-enum Flow {
+pub(super) enum Flow {
     GoesOn,
     /// An attention came: the rest of the request is forgotten.
     Cancelled,
 }
 
-struct Connection<'a, S> {
-    endpoint: &'a Endpoint,
+pub(super) struct Connection<'a, S> {
+    pub(super) endpoint: &'a Endpoint,
     number: u64,
     null_bitmap: bool,
-    incoming: mpsc::Receiver<Result<ClientMessage, PacketError>>,
+    pub(super) incoming: mpsc::Receiver<Result<ClientMessage, PacketError>>,
     /// A request that came while another one runs.
-    queued: Option<ClientMessage>,
-    writer: ResponseWriter<S>,
+    pub(super) queued: Option<ClientMessage>,
+    pub(super) writer: ResponseWriter<S>,
     database: String,
     /// Away only while one of its calls runs.
     session: Option<Box<dyn Session>>,
@@ -375,74 +380,6 @@ impl<'a, S: AsyncWrite + Unpin> Connection<'a, S> {
         Ok(Flow::GoesOn)
     }
 
-    /// Sends the first half of what is answered without a row, and nothing more.
-    async fn close_in_answer(&mut self, answer: &mut Answer<'a>) -> ConnectionError {
-        let whole = std::mem::replace(answer, Answer::new(Scope::Batch, &self.endpoint.server_name));
-        whole.end(self.writer.body(), None, false);
-        let half = self.writer.body().len() / 2;
-        self.writer.body().truncate(half);
-        self.close_unfinished().await
-    }
-
-    /// Sends what is answered so far; the message has no end.
-    async fn close_unfinished(&mut self) -> ConnectionError {
-        self.writer.send_unfinished().await.map_or_else(ConnectionError::Io, |()| ConnectionError::EndedByServer)
-    }
-
-    /// Ends the message and sends what is left of it a little at a time. An attention has the rest sent at once.
-    async fn end_message_slowly(&mut self, bytes_per_second: u32) -> Result<Flow, ConnectionError> {
-        const PAUSES_PER_SECOND: u32 = 20;
-        let pauses = bytes_per_second.clamp(1, PAUSES_PER_SECOND);
-        let each = (bytes_per_second / pauses).max(1) as usize;
-        self.writer.gather(false);
-        self.writer.frame_message();
-        while self.writer.send_framed(each).await? {
-            if self.wait(Duration::from_secs(1) / pauses).await? == Flow::Cancelled {
-                self.writer.send_framed(usize::MAX).await?;
-                return Ok(Flow::Cancelled);
-            }
-        }
-        Ok(Flow::GoesOn)
-    }
-
-    async fn wait(&mut self, duration: Duration) -> Result<Flow, ConnectionError> {
-        let over = tokio::time::sleep(duration);
-        tokio::pin!(over);
-        loop {
-            let message = tokio::select! {
-                () = &mut over => return Ok(Flow::GoesOn),
-                message = self.incoming.recv() => message,
-            };
-            if self.take_interruption(message)? == Flow::Cancelled {
-                return Ok(Flow::Cancelled);
-            }
-        }
-    }
-
-    fn look_for_attention(&mut self) -> Result<Flow, ConnectionError> {
-        match self.incoming.try_recv() {
-            Ok(message) => self.take_interruption(Some(message)),
-            Err(TryRecvError::Empty) => Ok(Flow::GoesOn),
-            Err(TryRecvError::Disconnected) => self.take_interruption(None),
-        }
-    }
-
-    /// What arrives while a request runs: an attention, one request more, or the end of the connection.
-    fn take_interruption(
-        &mut self,
-        message: Option<Result<ClientMessage, PacketError>>,
-    ) -> Result<Flow, ConnectionError> {
-        let message = message.ok_or(ConnectionError::ClosedByClient)??;
-        match message.kind {
-            MessageKind::Attention => Ok(Flow::Cancelled),
-            _ if self.queued.is_none() => {
-                self.queued = Some(message);
-                Ok(Flow::GoesOn)
-            }
-            other => Err(ConnectionError::Unexpected(other)),
-        }
-    }
-
     async fn ask_hook(&mut self, request: u64, sql: &Arc<str>, phase: Phase) -> Result<Flow, ConnectionError> {
         let Some(hook) = self.endpoint.hooks.get() else {
             return Ok(Flow::GoesOn);
@@ -522,6 +459,8 @@ mod tests {
             tls,
             hooks: Hooks::default(),
             attention: AttentionReply::default(),
+            faults: LoginFaults::default(),
+            logins: Arc::default(),
             login_limit: Duration::from_millis(50),
         };
         serve(server, 1, &endpoint).await.unwrap_err()
@@ -529,14 +468,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_log_in_is_dropped() {
-        let certificate = Certificate::generate().unwrap();
+        let certificate = Certificate::generate(None).unwrap();
         let prelogin = [0x12, 1, 0, 9, 0, 0, 1, 0, 0xFF];
         let client_hello_begins = [0x16, 3, 1, 0, 200, 1];
         for (tls, bytes) in [
             (Tls::Off, [].as_slice()),
             (Tls::Off, &prelogin[..5]),
             (Tls::Off, &prelogin),
-            (certificate.inside_tds().unwrap(), &prelogin),
+            (certificate.inside_tds(false).unwrap(), &prelogin),
             (certificate.before_tds().unwrap(), &[]),
             (certificate.before_tds().unwrap(), &client_hello_begins),
         ] {

@@ -31,6 +31,10 @@ pub(crate) enum ConnectionError {
     LoginRefused(u32),
     #[error("the server ended the connection")]
     EndedByServer,
+    #[error("client and server agree on no encryption")]
+    NoCommonEncryption,
+    #[error("a fault broke the TLS handshake")]
+    BrokenByFault,
     #[error("a hook ended the connection")]
     EndedByHook,
     #[error("the session panicked")]

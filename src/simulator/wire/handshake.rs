@@ -1,16 +1,20 @@
 //! Owns the way to a session: TLS, PRELOGIN and LOGIN7, and the refusal of a login.
 
+use crate::simulator::faults::login::{LoginFailure, TlsFault};
 use crate::simulator::host::{Login, Session};
 use crate::simulator::output::Message;
 use crate::simulator::wire::connection::Endpoint;
 use crate::simulator::wire::error::ConnectionError;
 use crate::simulator::wire::login::{self, Acknowledgement, TDS_7_3_B, TDS_8_0};
-use crate::simulator::wire::packet::{DEFAULT_PACKET_BYTES, MessageKind, ResponseWriter, read_message};
-use crate::simulator::wire::prelogin;
-use crate::simulator::wire::tls::{HandshakeStream, Tls};
+use crate::simulator::wire::packet::{
+    DEFAULT_PACKET_BYTES, END_OF_MESSAGE, MessageKind, ResponseWriter, put_packet, read_message,
+};
+use crate::simulator::wire::prelogin::{self, Encryption, Offer, negotiate};
+use crate::simulator::wire::tls::{HandshakeStream, Tls, hello_of_tls_1_0};
 use crate::simulator::wire::token::{Done, DoneKind, put_done, put_message};
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use std::sync::atomic::Ordering;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// The longest PRELOGIN or LOGIN7 that is read ([MS-TDS] 2.2.6.4: 128 KiB).
@@ -31,18 +35,37 @@ pub(crate) struct LoggedIn {
 
 /// Takes a client from its first byte to its login's acknowledgement.
 pub(crate) async fn log_in(tcp: TcpStream, endpoint: &Endpoint) -> Result<LoggedIn, ConnectionError> {
-    let mut stream: Box<dyn Transport> = match &endpoint.tls {
-        Tls::BeforeTds(acceptor) => Box::new(acceptor.accept(tcp).await.map_err(ConnectionError::Tls)?),
-        Tls::Off | Tls::InsideTds(_) => Box::new(tcp),
-    };
-    exchange_prelogin(&mut stream, endpoint).await?;
-    if let Tls::InsideTds(acceptor) = &endpoint.tls {
-        let mut encrypted = acceptor.accept(HandshakeStream::new(stream)).await.map_err(ConnectionError::Tls)?;
-        encrypted.get_mut().0.end_handshake();
-        stream = Box::new(encrypted);
+    let faults = &endpoint.faults;
+    let logins = endpoint.logins.load(Ordering::SeqCst);
+    let login_fault = faults.login.filter(|fault| logins >= fault.after);
+    if login_fault.is_some_and(|fault| fault.failure == LoginFailure::NoWorkers) {
+        return Err(keep_silent(tcp).await);
     }
-
-    let body = read(&mut stream, MessageKind::Login).await?;
+    let mut stream: Box<dyn Transport> = match &endpoint.tls {
+        Tls::BeforeTds(acceptor) => {
+            let tcp = break_handshake(tcp, faults.tls, false).await?;
+            Box::new(acceptor.accept(tcp).await.map_err(ConnectionError::Tls)?)
+        }
+        Tls::Off | Tls::InsideTds { .. } => Box::new(tcp),
+    };
+    let encryption = exchange_prelogin(&mut stream, endpoint).await?;
+    let body;
+    match &endpoint.tls {
+        Tls::InsideTds { acceptor, .. } if encryption != Encryption::NotSupported => {
+            let stream_before = break_handshake(stream, faults.tls, true).await?;
+            let shaken = acceptor.accept(HandshakeStream::new(stream_before)).await;
+            let mut encrypted = shaken.map_err(ConnectionError::Tls)?;
+            encrypted.get_mut().0.end_handshake();
+            body = read(&mut encrypted, MessageKind::Login).await?;
+            stream = if encryption == Encryption::Off {
+                // Only the login was to be encrypted.
+                encrypted.into_inner().0.into_inner()
+            } else {
+                Box::new(encrypted)
+            };
+        }
+        _ => body = read(&mut stream, MessageKind::Login).await?,
+    }
     let request =
         login::decode(&body).map_err(|source| ConnectionError::Decode { kind: MessageKind::Login, source })?;
     let Some(tds_version) = request.version_to_speak() else {
@@ -54,11 +77,16 @@ pub(crate) async fn log_in(tcp: TcpStream, endpoint: &Endpoint) -> Result<Logged
             "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.";
         return Err(refuse(stream, endpoint, &Message::new(18452, 14, text)).await);
     }
+    if let Some(message) = login_fault.and_then(|fault| fault.refusal(&request.login.user)) {
+        return Err(refuse(stream, endpoint, &message).await);
+    }
     let packet_bytes = request.packet_bytes_to_use();
+    let by_token = request.login.access_token.is_some();
     let session = match ask_backend(endpoint, request.login).await? {
         Ok(session) => session,
         Err(message) => return Err(refuse(stream, endpoint, &message).await),
     };
+    endpoint.logins.fetch_add(1, Ordering::SeqCst);
 
     let mut writer = ResponseWriter::new(stream, session.spid(), DEFAULT_PACKET_BYTES);
     let acknowledgement = Acknowledgement {
@@ -67,6 +95,8 @@ pub(crate) async fn log_in(tcp: TcpStream, endpoint: &Endpoint) -> Result<Logged
         server_name: &endpoint.server_name,
         database: &session.database(),
         packet_bytes,
+        by_token,
+        route: faults.route.as_ref(),
     };
     login::put_acknowledgement(writer.body(), &acknowledgement);
     writer.end_message().await?;
@@ -74,23 +104,72 @@ pub(crate) async fn log_in(tcp: TcpStream, endpoint: &Endpoint) -> Result<Logged
     Ok(LoggedIn { stream: writer.into_stream(), session, packet_bytes, null_bitmap })
 }
 
-async fn exchange_prelogin(stream: &mut Box<dyn Transport>, endpoint: &Endpoint) -> Result<(), ConnectionError> {
+/// Reads nothing, says nothing, and waits for the client to go.
+async fn keep_silent(mut tcp: TcpStream) -> ConnectionError {
+    let mut unread = [0; 1024];
+    loop {
+        match tcp.read(&mut unread).await {
+            Ok(0) => return ConnectionError::ClosedByClient,
+            Ok(_) => {}
+            Err(error) => return error.into(),
+        }
+    }
+}
+
+/// What becomes of a TLS handshake by a fault, once the client has begun it; the stream when nothing does.
+async fn break_handshake<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    fault: Option<TlsFault>,
+    in_packets: bool,
+) -> Result<S, ConnectionError> {
+    let Some(fault @ (TlsFault::Closed | TlsFault::Old)) = fault else { return Ok(stream) };
+    // The whole of what the client begins with: unread bytes would make the end a reset.
+    let mut hello = [0; 4096];
+    if stream.read(&mut hello).await? == 0 {
+        return Err(ConnectionError::ClosedByClient);
+    }
+    if fault == TlsFault::Old {
+        let record = hello_of_tls_1_0();
+        let mut bytes = Vec::new();
+        if in_packets {
+            put_packet(&mut bytes, MessageKind::PreLogin, END_OF_MESSAGE, 0, 0, &record);
+        } else {
+            bytes = record;
+        }
+        stream.write_all(&bytes).await?;
+        // Its alert, or its end.
+        let _length = stream.read(&mut hello).await?;
+    }
+    Err(ConnectionError::BrokenByFault)
+}
+
+/// Gives the answer on encryption.
+async fn exchange_prelogin(
+    stream: &mut Box<dyn Transport>,
+    endpoint: &Endpoint,
+) -> Result<Encryption, ConnectionError> {
     let body = read(stream, MessageKind::PreLogin).await?;
     let client =
         prelogin::decode(&body).map_err(|source| ConnectionError::Decode { kind: MessageKind::PreLogin, source })?;
     let encryption = match endpoint.tls {
-        Tls::Off => prelogin::negotiate(client.encryption, false),
-        Tls::InsideTds(_) => prelogin::negotiate(client.encryption, true),
+        Tls::Off => negotiate(client.encryption, Offer::NotSupported),
+        Tls::InsideTds { forced: false, .. } => negotiate(client.encryption, Offer::Available),
+        Tls::InsideTds { forced: true, .. } => negotiate(client.encryption, Offer::Forced),
         Tls::BeforeTds(_) => client.encryption, // without meaning: all is encrypted already
     };
     let mut writer = ResponseWriter::new(stream, 0, DEFAULT_PACKET_BYTES);
     writer.body().extend(prelogin::encode(endpoint.backend.version_numbers(), encryption, client));
     writer.end_message().await?;
-    Ok(())
+    // The table says "connection terminated" of these two.
+    match (client.encryption, encryption) {
+        (Encryption::NotSupported, Encryption::Required)
+        | (Encryption::On | Encryption::Required, Encryption::NotSupported) => Err(ConnectionError::NoCommonEncryption),
+        _ => Ok(encryption),
+    }
 }
 
 /// The next message, which must be of that kind.
-async fn read(stream: &mut Box<dyn Transport>, kind: MessageKind) -> Result<Vec<u8>, ConnectionError> {
+async fn read<S: AsyncRead + Unpin>(stream: &mut S, kind: MessageKind) -> Result<Vec<u8>, ConnectionError> {
     let message = read_message(stream, LOGIN_MESSAGE_LIMIT_BYTES).await?.ok_or(ConnectionError::ClosedByClient)?;
     if message.kind == kind && !message.given_up {
         Ok(message.body)

@@ -1,5 +1,6 @@
 //! Owns LOGIN7 and the acknowledgement of a login ([MS-TDS] 2.2.6.4 and 2.2.7.14).
 
+use crate::simulator::faults::login::Route;
 use crate::simulator::host::Login;
 use crate::simulator::output::Message;
 use crate::simulator::wire::packet::DEFAULT_PACKET_BYTES;
@@ -48,15 +49,19 @@ impl LoginRequest {
     }
 }
 
-/// Reads LOGIN7. Feature extensions are passed over, as by a server that knows none.
+/// Reads LOGIN7. Of the feature extensions federated authentication is read; the others are passed over, as by a server
+/// that knows none.
 pub(crate) fn decode(body: &[u8]) -> Result<LoginRequest, DecodeError> {
     const INTEGRATED_SECURITY: u8 = 0x80;
+    const EXTENSION: u8 = 0x10;
     let mut fixed = Reader::new(body);
     let _length = fixed.u32()?;
     let tds_version = fixed.u32()?;
     let packet_bytes = fixed.u32()?;
     fixed.bytes(13)?; // program version, process id, connection id, option flags 1
     let option_flags = fixed.u8()?;
+    fixed.bytes(1)?; // type flags
+    let option_flags_3 = fixed.u8()?;
     let mut table = Reader::new(body);
     table.bytes(TABLE_OFFSET)?;
 
@@ -64,16 +69,43 @@ pub(crate) fn decode(body: &[u8]) -> Result<LoginRequest, DecodeError> {
     let user = text(body, &mut table)?;
     let password = password(field(body, &mut table)?)?;
     let application = text(body, &mut table)?;
-    for _server_extension_library_language in 0..4 {
+    field(body, &mut table)?; // server
+    let extension_offset = usize::from(table.u16()?);
+    table.u16()?; // its length, always 4
+    for _library_language in 0..2 {
         field(body, &mut table)?;
     }
     let database = text(body, &mut table)?;
+    let access_token = if option_flags_3 & EXTENSION == 0 { None } else { access_token(body, extension_offset)? };
     Ok(LoginRequest {
         tds_version,
         packet_bytes,
         integrated: option_flags & INTEGRATED_SECURITY != 0,
-        login: Login { user, password, host, application, database },
+        login: Login { user, password, host, application, database, access_token },
     })
+}
+
+/// The token of the feature extension for federated authentication, where it is there and carries one.
+fn access_token(body: &[u8], extension_offset: usize) -> Result<Option<String>, DecodeError> {
+    const FEDERATED_AUTHENTICATION: u8 = 0x02;
+    const SECURITY_TOKEN: u8 = 0x01;
+    const TERMINATOR: u8 = 0xFF;
+    let mut pointer = Reader::new(body);
+    pointer.bytes(extension_offset)?;
+    let mut features = Reader::new(body);
+    features.bytes(pointer.u32()? as usize)?;
+    loop {
+        let feature = features.u8()?;
+        if feature == TERMINATOR {
+            return Ok(None);
+        }
+        let length = features.u32()? as usize;
+        let mut data = Reader::new(features.bytes(length)?);
+        if feature == FEDERATED_AUTHENTICATION && data.u8()? >> 1 == SECURITY_TOKEN {
+            let length = data.u32()? as usize;
+            return crate::simulator::wire::reader::utf16(data.bytes(length)?).map(Some);
+        }
+    }
 }
 
 /// The bytes that the next entry of the table points to.
@@ -106,6 +138,10 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) server_name: &'a str,
     pub(crate) database: &'a str,
     pub(crate) packet_bytes: usize,
+    /// The login was by an access token, which is acknowledged.
+    pub(crate) by_token: bool,
+    /// Where the client is sent on to.
+    pub(crate) route: Option<&'a Route>,
 }
 
 /// Puts the answer to an accepted login, in the order in which a server sends it.
@@ -119,6 +155,12 @@ pub(crate) fn put_acknowledgement(out: &mut Vec<u8>, login: &Acknowledgement<'_>
     let packet_bytes = login.packet_bytes.to_string();
     let before = DEFAULT_PACKET_BYTES.to_string();
     token::put_environment_change(out, token::Environment::PacketSize, &packet_bytes, &before);
+    if login.by_token {
+        token::put_federated_authentication_acknowledgement(out);
+    }
+    if let Some(route) = login.route {
+        token::put_routing(out, &route.host, route.port);
+    }
     token::put_done(out, token::DoneKind::Batch, token::Done::default());
 }
 
@@ -168,7 +210,33 @@ pub(crate) mod tests {
             host: "client".into(),
             application: "tests".into(),
             database: "tempdb".into(),
+            access_token: None,
         }
+    }
+
+    /// The same with the feature extensions `features`, terminator included.
+    fn with_features(mut bytes: Vec<u8>, features: &[u8]) -> Vec<u8> {
+        let pointer = bytes.len();
+        bytes[27] |= 0x10;
+        bytes[56..58].copy_from_slice(&(pointer as u16).to_le_bytes());
+        bytes[58..60].copy_from_slice(&4u16.to_le_bytes());
+        bytes.extend_from_slice(&(pointer as u32 + 4).to_le_bytes());
+        bytes.extend_from_slice(features);
+        bytes
+    }
+
+    #[test]
+    fn an_access_token_is_read_among_other_features() {
+        let plain = login_bytes(&sa(), TDS_7_4, 8000);
+        // Session recovery without data, then federated authentication by a token.
+        let features = [1, 0, 0, 0, 0, 2, 9, 0, 0, 0, 2, 4, 0, 0, 0, b'e', 0, b'y', 0, 0xFF];
+        let bytes = with_features(plain.clone(), &features);
+        let expected = Login { access_token: Some("ey".into()), ..sa() };
+        assert_eq!(decode(&bytes).unwrap().login, expected);
+        for length in 0..bytes.len() - 1 {
+            assert!(decode(&bytes[..length]).map_or(true, |request| request.login != expected), "{length}");
+        }
+        assert_eq!(decode(&with_features(plain, &[10, 1, 0, 0, 0, 1, 0xFF])).unwrap().login, sa());
     }
 
     #[test]

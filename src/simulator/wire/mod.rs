@@ -7,11 +7,13 @@
 mod answer;
 mod argument;
 pub mod attention;
+pub mod browser;
 pub(crate) mod connection;
 mod encode;
 mod error;
 mod handshake;
 pub mod hooks;
+mod interruption;
 mod login;
 mod packet;
 mod prelogin;

@@ -66,13 +66,24 @@ fn encryption(value: &[u8]) -> Result<Encryption, DecodeError> {
     }
 }
 
-/// What the server answers to a client that asks for `client`: with a certificate everything is encrypted, without
-/// one nothing is.
-pub(crate) fn negotiate(client: Encryption, server_has_tls: bool) -> Encryption {
-    match (server_has_tls, client) {
-        (false, _) => Encryption::NotSupported,
-        (true, Encryption::Off | Encryption::NotSupported) => Encryption::Required,
-        (true, Encryption::On | Encryption::Required) => Encryption::On,
+/// How a server is set up for encryption, in the words of [MS-TDS].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// ENCRYPT_NOT_SUP: it has none.
+    NotSupported,
+    /// ENCRYPT_OFF: it has a certificate and leaves the choice to the client.
+    Available,
+    /// ENCRYPT_ON: it insists.
+    Forced,
+}
+
+/// What the server answers to a client that asks for `client`: the table of [MS-TDS] 2.2.6.5.
+pub(crate) fn negotiate(client: Encryption, offer: Offer) -> Encryption {
+    match (offer, client) {
+        (Offer::NotSupported, _) => Encryption::NotSupported,
+        (Offer::Available, Encryption::Off | Encryption::NotSupported) => client,
+        (Offer::Forced, Encryption::Off | Encryption::NotSupported) => Encryption::Required,
+        (Offer::Available | Offer::Forced, Encryption::On | Encryption::Required) => Encryption::On,
     }
 }
 
@@ -118,11 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_certificate_nothing_is_encrypted_and_with_one_everything_is() {
+    fn the_answer_on_encryption_is_that_of_the_table() {
         use Encryption::{NotSupported, Off, On, Required};
-        let clients = [Off, On, NotSupported, Required];
-        assert_eq!(clients.map(|client| negotiate(client, false)), [NotSupported; 4]);
-        assert_eq!(clients.map(|client| negotiate(client, true)), [Required, On, Required, On]);
+        let answers = |offer| [Off, On, NotSupported, Required].map(|client| negotiate(client, offer));
+        assert_eq!(answers(Offer::NotSupported), [NotSupported; 4]);
+        assert_eq!(answers(Offer::Available), [Off, On, NotSupported, On]);
+        assert_eq!(answers(Offer::Forced), [Required, On, Required, On]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Owns TLS: the server's own certificate, and the handshake inside TDS packets ([MS-TDS] 2.2.6.5 and 3.2.5.1).
 
+use crate::simulator::faults::login::TlsFault;
 use crate::simulator::wire::packet::{DEFAULT_PACKET_BYTES, END_OF_MESSAGE, HEADER_BYTES, MessageKind, put_packet};
 use std::io;
 use std::pin::Pin;
@@ -16,12 +17,17 @@ pub(crate) enum Tls {
     /// Nowhere.
     Off,
     /// Inside TDS 7: negotiated in PRELOGIN.
-    InsideTds(TlsAcceptor),
+    InsideTds {
+        /// Shakes hands.
+        acceptor: TlsAcceptor,
+        /// Whether the server insists on it.
+        forced: bool,
+    },
     /// Before TDS 8: from the first byte.
     BeforeTds(TlsAcceptor),
 }
 
-/// A self-signed leaf certificate for localhost, made anew at every start.
+/// A self-signed leaf certificate, made anew at every start.
 pub(crate) struct Certificate {
     /// PEM, for a client's list of trusted certificates.
     pub(crate) pem: String,
@@ -30,22 +36,31 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// Makes a key and a certificate for `localhost`, `127.0.0.1` and `::1`.
-    pub(crate) fn generate() -> io::Result<Self> {
-        let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-        let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
+    /// Makes a key and a certificate for `localhost`, `127.0.0.1` and `::1`, or one that is wrong as the fault says.
+    pub(crate) fn generate(fault: Option<TlsFault>) -> io::Result<Self> {
+        let names = match fault {
+            Some(TlsFault::OtherName) => vec!["elsewhere.example".to_owned()],
+            _ => ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec(),
+        };
+        let mut parameters = rcgen::CertificateParams::new(names).map_err(io::Error::other)?;
+        if fault == Some(TlsFault::Expired) {
+            parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+            parameters.not_after = rcgen::date_time_ymd(2021, 1, 1);
+        }
+        let key = rcgen::KeyPair::generate().map_err(io::Error::other)?;
+        let certificate = parameters.self_signed(&key).map_err(io::Error::other)?;
         Ok(Self {
-            pem: made.cert.pem(),
-            der: made.cert.der().clone(),
-            key: PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+            pem: certificate.pem(),
+            der: certificate.der().clone(),
+            key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
         })
     }
 
     /// TLS inside TDS 7. TLS 1.2 only: TLS 1.3 sends session tickets after the handshake, when the packets around
     /// the handshake are gone.
-    pub(crate) fn inside_tds(&self) -> io::Result<Tls> {
+    pub(crate) fn inside_tds(&self, forced: bool) -> io::Result<Tls> {
         let config = self.configure(&[&version::TLS12])?;
-        Ok(Tls::InsideTds(Arc::new(config).into()))
+        Ok(Tls::InsideTds { acceptor: Arc::new(config).into(), forced })
     }
 
     /// TLS before TDS 8 ("strict").
@@ -63,6 +78,21 @@ impl Certificate {
             .with_single_cert(vec![self.der.clone()], self.key.clone_key())
             .map_err(io::Error::other)
     }
+}
+
+/// The record that a server which speaks nothing newer than TLS 1.0 answers with: a ServerHello without extensions.
+pub(crate) fn hello_of_tls_1_0() -> Vec<u8> {
+    const TLS_1_0: [u8; 2] = [3, 1];
+    const RSA_WITH_AES_128_CBC_SHA: [u8; 2] = [0x00, 0x2F];
+    let mut hello = TLS_1_0.to_vec();
+    hello.extend_from_slice(&[0x5A; 32]); // random
+    hello.push(0); // no session id
+    hello.extend_from_slice(&RSA_WITH_AES_128_CBC_SHA);
+    hello.push(0); // no compression
+    let length = hello.len() as u8;
+    let mut record = vec![0x16, 3, 1, 0, length + 4, 0x02, 0, 0, length];
+    record.extend_from_slice(&hello);
+    record
 }
 
 /// A stream that, until [`HandshakeStream::end_handshake`], carries its bytes in PRELOGIN packets both ways.
@@ -88,6 +118,11 @@ impl<S> HandshakeStream<S> {
             unframed: Vec::new(),
             framed: Vec::new(),
         }
+    }
+
+    /// What it carries its bytes on.
+    pub(crate) fn into_inner(self) -> S {
+        self.inner
     }
 
     /// From now on bytes go through as they are.

@@ -107,6 +107,32 @@ pub(crate) fn put_collation_change(out: &mut Vec<u8>) {
     });
 }
 
+/// FEATUREEXTACK: the access token was taken ([MS-TDS] 2.2.7.11).
+pub(crate) fn put_federated_authentication_acknowledgement(out: &mut Vec<u8>) {
+    const FEATURE_EXTENSION_ACKNOWLEDGEMENT: u8 = 0xAE;
+    const FEDERATED_AUTHENTICATION: u8 = 0x02;
+    const TERMINATOR: u8 = 0xFF;
+    out.extend_from_slice(&[FEATURE_EXTENSION_ACKNOWLEDGEMENT, FEDERATED_AUTHENTICATION]);
+    out.extend_from_slice(&0u32.to_le_bytes());
+    out.push(TERMINATOR);
+}
+
+/// ENVCHANGE of type 20: the client is to go to another server ([MS-TDS] 2.2.7.9).
+pub(crate) fn put_routing(out: &mut Vec<u8>, host: &str, port: u16) {
+    const ROUTING: u8 = 20;
+    const TCP: u8 = 0;
+    out.push(ENVIRONMENT_CHANGE);
+    put_with_length(out, |out| {
+        out.push(ROUTING);
+        put_with_length(out, |out| {
+            out.push(TCP);
+            out.extend_from_slice(&port.to_le_bytes());
+            put_us_varchar(out, host, 1_024);
+        });
+        out.extend_from_slice(&0u16.to_le_bytes()); // no old value
+    });
+}
+
 /// What happened to a transaction that the client began through the transaction manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransactionChange {

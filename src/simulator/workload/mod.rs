@@ -170,5 +170,8 @@ pub const FIRST_WORKLOAD_SESSION: u16 = 52;
 /// The database the workload runs in.
 pub const WORKLOAD_DATABASE_ID: i32 = 5;
 
+/// Its name.
+pub const WORKLOAD_DATABASE: &str = "OneRow";
+
 /// Hours the server has been up when the simulated time begins.
 pub const UPTIME_HOURS: u64 = 75;

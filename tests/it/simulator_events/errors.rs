@@ -3,7 +3,7 @@
 use super::{CALLSTACKS, Server, YIELDS, tokens};
 use proptest::prelude::*;
 use xestack::model::ServerVersion;
-use xestack::simulator::events::statement;
+use xestack::simulator::events::statement::{self, Grammar};
 use xestack::simulator::host::Host;
 use xestack::simulator::sql::tokenizer::tokenize;
 
@@ -233,7 +233,7 @@ proptest! {
         let soup = words.join(" ");
         for start in ["", "CREATE EVENT SESSION s ON SERVER ADD EVENT sqlos.wait_info", "ALTER EVENT SESSION s ON SERVER"] {
             let sql = format!("{start} {soup}");
-            if let Err(message) = statement::parse(&tokens(&sql), ServerVersion::V2025) {
+            if let Err(message) = statement::parse(&tokens(&sql), Grammar::of(ServerVersion::V2025)) {
                 prop_assert!([102, 156, 103, 191, 1038, 25702, 25703, 25708].contains(&message.number), "{}: {:?}", sql, message);
             }
         }

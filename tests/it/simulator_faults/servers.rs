@@ -75,6 +75,30 @@ async fn counters_rise_again_from_zero() {
 }
 
 #[tokio::test]
+async fn a_burst_that_a_restart_meets_goes_on_from_zero() {
+    let whole = {
+        let lab = Lab::new(&[]).await;
+        let mut client = lab.client().await;
+        let before = client.collisions().await;
+        client.run(CREATE).await;
+        client.run(START).await;
+        lab.pass(10);
+        client.collisions().await - before
+    };
+    let lab = Lab::new(&["restart@sys.dm_os_nodes"]).await;
+    let mut client = lab.client().await;
+    let before = client.collisions().await;
+    client.run(CREATE).await;
+    client.run(START).await;
+    lab.pass(4);
+    let counted = client.collisions().await - before;
+    assert!(counted > 0 && counted < whole);
+    client.breaks("SELECT node_id FROM sys.dm_os_nodes").await;
+    lab.pass(20);
+    assert_eq!(lab.client().await.collisions().await, whole - counted);
+}
+
+#[tokio::test]
 async fn a_failover_answers_from_another_node_and_the_first_goes_on() {
     for (fault, name) in [
         ("failover@sys.dm_os_nodes", "XESTACK-SIM-B"),

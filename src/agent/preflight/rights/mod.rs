@@ -54,7 +54,6 @@ impl Rights {
     }
 
     /// Every permission asked for, by name, and whether it is held; `None` where this version does not know it.
-    #[allow(dead_code, reason = "a capture needs only what decides over it; doctor tells all")]
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, Option<bool>)> {
         self.permissions.iter().map(|(name, held)| (name.as_str(), *held))
     }

@@ -21,7 +21,6 @@ pub(crate) enum Need {
     /// DBCC TRACEON and TRACEOFF. Never needed without the opt-in.
     TraceFlags,
     /// The names of database files. Never needed: ids stand for them.
-    #[allow(dead_code, reason = "doctor tells all needs")]
     FileNames,
 }
 
@@ -37,7 +36,6 @@ const COUNTERS_OF_DATABASE: &[Way] =
 
 impl Need {
     /// All.
-    #[allow(dead_code, reason = "doctor tells all needs")]
     pub(crate) const ALL: [Self; 8] = [
         Self::Counters,
         Self::CreateSession,
@@ -54,7 +52,6 @@ impl Need {
         [Self::CreateSession, Self::StartSession, Self::StopSession, Self::AlterSession, Self::DropSession];
 
     /// In words, for people.
-    #[allow(dead_code, reason = "doctor tells all needs")]
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             Self::Counters => "read counters and targets",

@@ -21,6 +21,8 @@ use std::rc::Rc;
 /// Binds one statement.
 pub(super) struct Binder<'b> {
     host: &'b dyn Host,
+    /// The current database.
+    database: &'b str,
     variables: &'b Variables,
     /// CTEs in view, innermost last.
     visible_ctes: Vec<(String, usize)>,
@@ -30,8 +32,8 @@ pub(super) struct Binder<'b> {
 }
 
 impl<'b> Binder<'b> {
-    pub(super) fn new(host: &'b dyn Host, variables: &'b Variables) -> Self {
-        Self { host, variables, visible_ctes: Vec::new(), ctes: Vec::new(), next_id: 0 }
+    pub(super) fn new(host: &'b dyn Host, database: &'b str, variables: &'b Variables) -> Self {
+        Self { host, database, variables, visible_ctes: Vec::new(), ctes: Vec::new(), next_id: 0 }
     }
 
     /// A SELECT statement.

@@ -5,7 +5,7 @@ use super::query::{Place, named_columns, values_table};
 use super::scope::{Scope, SourceColumns, same_name};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{self, Comparison, JoinKind};
-use crate::simulator::sql::messages::{error, invalid_object, not_simulated};
+use crate::simulator::sql::messages::{error, invalid_object, not_simulated, other_database};
 use crate::simulator::sql::plan::{ChainPlan, Condition, EqualPair, Expr, ExprKind, JoinPlan, SelectPlan, SourcePlan};
 use crate::simulator::sql::types::is_text;
 use crate::simulator::value::{Column, SqlType};
@@ -65,6 +65,12 @@ impl Binder<'_> {
                         scope.sources.push(SourceColumns { exposed, columns });
                         return Ok(SourcePlan::Cte { slot, index });
                     }
+                }
+                if let [database, _, _] = name.as_slice()
+                    && !self.host.reaches_other_databases()
+                    && !same_name(database, self.database)
+                {
+                    return Err(other_database(&name.join(".")).at_line(*line));
                 }
                 let (schema, object, columns) =
                     self.system_object(name).ok_or_else(|| invalid_object(&name.join(".")).at_line(*line))?;

@@ -241,15 +241,20 @@ fn variant(value: Datum) -> Datum {
     Datum::Variant(base, Box::new(value))
 }
 
-/// Server permissions only: any securable but the server answers NULL.
+/// Permissions on the server, and in a database: the current one without a name. Any other securable answers NULL.
 fn has_permission(call: &Call<'_>) -> Result<Datum, Message> {
-    if !call.is_null(0) || !call.is_null(1) || call.is_null(2) {
-        return Ok(Datum::Null);
-    }
-    Ok(flag(call.server.host.has_permission(call.server.context, call.text(2))))
+    let (host, context, permission) = (call.server.host, call.server.context, call.text(2));
+    Ok(match (call.is_null(0), call.is_null(1), call.is_null(2)) {
+        (true, true, false) => flag(host.has_permission(context, permission)),
+        (unnamed, false, false) if call.text(1).eq_ignore_ascii_case("DATABASE") => {
+            let database = if unnamed { &context.database } else { call.text(0) };
+            flag(host.has_database_permission(context, database, permission))
+        }
+        _ => Datum::Null,
+    })
 }
 
-/// System objects have negative ids; theirs is made of the name here. NULL for what the server does not have.
+/// System objects have negative ids, made of their names here. NULL for what the server does not have.
 fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
     let plain = call.text(0).replace(['[', ']'], "").to_lowercase();
     let parts: Vec<&str> = plain.split('.').collect();
