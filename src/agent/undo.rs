@@ -216,9 +216,9 @@ impl Undoing<'_> {
     /// The flags to turn off, whoever else needs them: those on, or all that may be where that cannot be read.
     async fn flags_on(&mut self) -> Vec<u32> {
         let mut answered_for: Vec<u32> = Vec::new();
-        for flag in self.works.iter().flat_map(|work| work.flags.iter().chain(&work.owed_flags)) {
-            if !answered_for.contains(flag) {
-                answered_for.push(*flag);
+        for &flag in self.works.iter().flat_map(|work| work.flags.iter().chain(&work.owed_flags)) {
+            if !answered_for.contains(&flag) {
+                answered_for.push(flag);
             }
         }
         self.undone.flags = self.read_flags(&answered_for).await;

@@ -77,6 +77,8 @@ pub(crate) struct Lab {
     pub(crate) simulator: Simulator,
     pub(crate) surroundings: Surroundings,
     pub(crate) options: CaptureOptions,
+    /// The administrator's login, which looks at what is left.
+    admin: ConnectOptions,
     version: ServerVersion,
     _state: tempfile::TempDir,
 }
@@ -96,6 +98,7 @@ impl Lab {
         let mut connect = connect_options(&simulator);
         // The workload's database: without one a login is in master.
         connect.database = (version == ServerVersion::AzureDb).then(|| "OneRow".to_owned());
+        let admin = connect.clone();
         let surroundings = Surroundings {
             sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
             connect,
@@ -108,7 +111,7 @@ impl Lab {
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
             ..CaptureOptions::new("sos-yield", WINDOW, state.path().to_owned())
         };
-        Self { simulator, surroundings, options, version, _state: state }
+        Self { simulator, surroundings, options, admin, version, _state: state }
     }
 
     pub(crate) async fn capture(&self) -> Result<Outcome, CaptureError> {
@@ -116,15 +119,19 @@ impl Lab {
     }
 
     pub(crate) async fn report(&self) -> (Outcome, Report) {
-        let outcome = self.capture().await.unwrap();
+        self.try_report().await.unwrap()
+    }
+
+    pub(crate) async fn try_report(&self) -> Result<(Outcome, Report), CaptureError> {
+        let outcome = self.capture().await?;
         let tool = Tool { name: "xestack".into(), version: "test".into() };
         let report = analyze::analyze(&outcome.evidence, &Catalog::embedded().unwrap(), tool);
-        (outcome, report)
+        Ok((outcome, report))
     }
 
     /// What another client sees: sessions of ours, and trace flags on globally.
     async fn left(&self) -> (Vec<String>, Vec<i64>) {
-        let mut connection = Connection::open(&self.surroundings.connect).await.unwrap();
+        let mut connection = Connection::open(&self.admin).await.unwrap();
         let limit = Duration::from_secs(20);
         let of_database = self.version == ServerVersion::AzureDb;
         let view = if of_database { "database_event_sessions" } else { "server_event_sessions" };
