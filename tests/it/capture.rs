@@ -19,7 +19,7 @@ use xestack::statements::{DryRun, dry_run};
 
 /// Time that passes only in pauses.
 #[derive(Default)]
-struct JumpingClock(AtomicI64);
+pub(crate) struct JumpingClock(AtomicI64);
 
 impl Clock for JumpingClock {
     fn utc(&self) -> UtcMicros {
@@ -78,10 +78,16 @@ pub(crate) struct Lab {
     pub(crate) surroundings: Surroundings,
     pub(crate) options: CaptureOptions,
     version: ServerVersion,
+    clock: Arc<JumpingClock>,
     _state: tempfile::TempDir,
 }
 
 impl Lab {
+    /// The clock that both sides share.
+    pub(crate) fn clock(&self) -> Arc<JumpingClock> {
+        Arc::clone(&self.clock)
+    }
+
     pub(crate) async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
         let clock = Arc::new(JumpingClock::default());
         let mut launch = LaunchOptions {
@@ -97,7 +103,7 @@ impl Lab {
         let surroundings = Surroundings {
             sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
             connect,
-            clock,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
             observer: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
             here: xestack::agent::run::Owner::this_process(),
@@ -106,7 +112,7 @@ impl Lab {
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
             ..CaptureOptions::new("sos-yield", WINDOW, state.path().to_owned())
         };
-        Self { simulator, surroundings, options, version, _state: state }
+        Self { simulator, surroundings, options, version, clock, _state: state }
     }
 
     pub(crate) async fn capture(&self) -> Result<Outcome, CaptureError> {
