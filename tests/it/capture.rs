@@ -19,7 +19,7 @@ use xestack::statements::{DryRun, dry_run};
 
 /// Time that passes only in pauses.
 #[derive(Default)]
-struct JumpingClock(AtomicI64);
+pub(crate) struct JumpingClock(AtomicI64);
 
 impl Clock for JumpingClock {
     fn utc(&self) -> UtcMicros {
@@ -80,10 +80,16 @@ pub(crate) struct Lab {
     /// The administrator's login, which looks at what is left.
     admin: ConnectOptions,
     version: ServerVersion,
+    clock: Arc<JumpingClock>,
     _state: tempfile::TempDir,
 }
 
 impl Lab {
+    /// The clock that both sides share.
+    pub(crate) fn clock(&self) -> Arc<JumpingClock> {
+        Arc::clone(&self.clock)
+    }
+
     pub(crate) async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
         let clock = Arc::new(JumpingClock::default());
         let mut launch = LaunchOptions {
@@ -102,7 +108,7 @@ impl Lab {
         let surroundings = Surroundings {
             sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
             connect,
-            clock,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
             observer: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
             here: xestack::agent::run::Owner::this_process(),
@@ -111,7 +117,7 @@ impl Lab {
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
             ..CaptureOptions::new("sos-yield", WINDOW, state.path().to_owned())
         };
-        Self { simulator, surroundings, options, admin, version, _state: state }
+        Self { simulator, surroundings, options, admin, version, clock, _state: state }
     }
 
     pub(crate) async fn capture(&self) -> Result<Outcome, CaptureError> {
