@@ -1,6 +1,7 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
+pub(super) mod error_log;
 mod events;
 mod identity;
 mod keys;
