@@ -609,6 +609,27 @@ async fn creates(version: ServerVersion, scenario: &str) -> Vec<u64> {
     numbers
 }
 
+/// Field report L-32: a hosted edition without event sessions refuses with the host's own words first.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edition_without_event_sessions_leaves_the_counters() {
+    for (edition, scenario) in [("express", "sos-yield"), ("web", "sos-yield"), ("web", "spinlock")] {
+        let (mut lab, sent) = lab(ServerVersion::V2022, &[format!("edition={edition}"), "host=rds".to_owned()]).await;
+        lab.options.scenario = scenario.to_owned();
+        let before = look(&lab.surroundings.connect).await;
+        let (outcome, report) = lab.report().await;
+        let context = format!("{edition}, {scenario}: {:?}", sent.changes());
+        assert_of_counters(&outcome, &report, &context);
+        let problem = counters_only(&report);
+        assert_eq!(problem.severity, Severity::Partial, "{context}");
+        // The first error is the cause, whole; no right is blamed.
+        assert!(problem.message.contains("Msg 50000") && problem.message.contains("RDS for SQL Server"), "{problem:?}");
+        assert!(!problem.message.contains("GRANT") && problem.hint.is_none(), "{problem:?}");
+        let others = sent.changes().iter().filter(|sql| sql.starts_with("ALTER")).count();
+        assert_eq!((sent.count("CREATE EVENT SESSION"), others), (1, 0), "{context}");
+        assert_eq!(look(&lab.surroundings.connect).await, before, "{context}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_session_of_one_scenario_is_put_back_when_that_of_the_other_is_refused() {
     // The survey of spinlock, then a session of each.
