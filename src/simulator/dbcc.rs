@@ -121,6 +121,14 @@ pub fn not_supported(command: &str) -> Message {
     Message::new(40518, 16, format!("DBCC command '{command}' is not supported in this version of SQL Server."))
 }
 
+/// Trace flags that Azure SQL Managed Instance supports, globally only (documented).
+const OF_MANAGED_INSTANCE: [u32; 11] = [460, 2301, 2389, 2390, 2453, 2467, 7471, 8207, 9389, 10316, 11024];
+
+/// Whether Managed Instance turns these flags on or off.
+pub fn managed_instance_takes(flags: &[u32], global: bool) -> bool {
+    global && flags.iter().all(|flag| OF_MANAGED_INSTANCE.contains(flag))
+}
+
 /// 2528: done.
 pub fn completed() -> Output {
     Output::Message(Message::new(

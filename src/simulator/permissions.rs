@@ -147,6 +147,22 @@ const CONTROL: &str = "CONTROL";
 /// What shows a database's state from 2022 on; VIEW DATABASE STATE covers it.
 const DATABASE_STATE: &str = "VIEW DATABASE PERFORMANCE STATE";
 
+/// What the master user of Amazon RDS has in place of sysadmin (documented), and in its databases.
+const OF_RDS_MASTER: [&str; 12] = [
+    "ADMINISTER BULK OPERATIONS",
+    "ALTER ANY EVENT SESSION",
+    "ALTER ANY LOGIN",
+    "ALTER SERVER STATE",
+    "ALTER TRACE",
+    "CONNECT SQL",
+    "VIEW ANY DATABASE",
+    "VIEW ANY DEFINITION",
+    "VIEW SERVER STATE",
+    "VIEW SERVER PERFORMANCE STATE",
+    "VIEW DATABASE STATE",
+    "VIEW DEFINITION",
+];
+
 /// Every login has these on the server, and this in a database.
 const PUBLIC: [&str; 2] = ["CONNECT SQL", "VIEW ANY DATABASE"];
 const PUBLIC_OF_DATABASE: &str = "CONNECT";
@@ -188,9 +204,10 @@ impl Rights<'_> {
         self.switches.denied.iter().any(|denied| denied == permission)
     }
 
-    /// In the role sysadmin. The fault `deny=sysadmin` takes it away and leaves all permissions.
+    /// In the role sysadmin. The fault `deny=sysadmin` takes it away and leaves all permissions; with `host=rds` nobody
+    /// is.
     pub fn is_sysadmin(&self) -> bool {
-        self.account.is_some_and(|account| account.sysadmin) && !self.is_denied("SYSADMIN")
+        self.account.is_some_and(|account| account.sysadmin) && !self.switches.places.rds && !self.is_denied("SYSADMIN")
     }
 
     /// Whether it has a permission on the server; `None` for one this version does not know. A denied permission takes
@@ -213,13 +230,17 @@ impl Rights<'_> {
         if ways.clone().any(|way| self.is_denied(way)) {
             return Some(false);
         }
-        let granted = |way: &str| account.permissions.iter().any(|granted| granted.eq_ignore_ascii_case(way));
+        let granted = |way: &str| {
+            let of_master = account.sysadmin && self.switches.places.rds && OF_RDS_MASTER.contains(&way);
+            of_master || account.permissions.iter().any(|granted| granted.eq_ignore_ascii_case(way))
+        };
         let by_role = |way: &str| {
             self.version.has_fine_permissions()
                 && (way == "VIEW SERVER STATE" && granted(STATE_READER)
                     || way == "VIEW SERVER PERFORMANCE STATE" && granted(PERFORMANCE_STATE_READER))
         };
-        Some(account.sysadmin || public.contains(&name) || ways.any(|way| granted(way) || by_role(way)))
+        let owns = account.sysadmin && !self.switches.places.rds;
+        Some(owns || public.contains(&name) || ways.any(|way| granted(way) || by_role(way)))
     }
 
     /// Whether it may do to event sessions what this permission of 2022 is for: before 2022 ALTER ANY EVENT SESSION

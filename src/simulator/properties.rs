@@ -1,6 +1,7 @@
 //! Owns SERVERPROPERTY and `@@VERSION`.
 
 use crate::model::ServerVersion;
+use crate::simulator::faults::places::Edition;
 use crate::simulator::instance::Instance;
 use crate::simulator::value::{Datum, SqlType};
 use crate::simulator::versions::VersionData;
@@ -15,7 +16,8 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
     };
     let number = |value: i64| Datum::Variant(SqlType::Int, Box::new(Datum::Int(value)));
     let name = name.trim().to_lowercase();
-    if !is_known(version, &name) {
+    let places = &instance.switches().places;
+    if !is_known(version, &name) || places.dialect.is_some() {
         return Datum::Null;
     }
     match name.as_str() {
@@ -27,11 +29,11 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
         "productupdatelevel" => version.update_level.map_or(Datum::Null, text),
         "productupdatetype" => version.update_level.map_or(Datum::Null, |_| text("CU")),
         "edition" if version.is_azure() => text("SQL Azure"),
-        "edition" => text("Developer Edition (64-bit)"),
+        "edition" => text(edition(places.edition).0),
         "editionid" => Datum::Variant(SqlType::BigInt, Box::new(Datum::Int(-2_117_995_310))),
         "engineedition" if version.is_azure_database() => number(5),
         "engineedition" if version.is_azure() => number(8),
-        "engineedition" => number(3),
+        "engineedition" => number(edition(places.edition).1),
         "servername" => text(&instance.server_name()),
         "machinename" => text(instance.machine_name()),
         "computernamephysicalnetbios" => text(instance.computer_name()),
@@ -45,8 +47,8 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
         "isfulltextinstalled" | "isxtpsupported" => number(1),
         "lcid" => number(1_033),
         "processid" => number(4_212),
-        "pathseparator" => text("\\"),
-        "instancedefaultdatapath" | "instancedefaultlogpath" => text(&data_path(version)),
+        "pathseparator" => text(if is_on_linux(instance) { "/" } else { "\\" }),
+        "instancedefaultdatapath" | "instancedefaultlogpath" => text(&data_path(instance)),
         _ => Datum::Null,
     }
 }
@@ -68,22 +70,54 @@ fn is_known(version: &VersionData, property: &str) -> bool {
     }
 }
 
+/// Name and engine edition (SERVERPROPERTY documentation).
+fn edition(edition: Edition) -> (&'static str, i64) {
+    match edition {
+        Edition::Developer => ("Developer Edition (64-bit)", 3),
+        Edition::Express => ("Express Edition (64-bit)", 4),
+        Edition::Web => ("Web Edition (64-bit)", 2),
+    }
+}
+
+/// Whether it runs on Linux, which no version before 2017 does (documented).
+pub fn is_on_linux(instance: &Instance) -> bool {
+    let version = instance.version_data();
+    instance.switches().places.linux && version.version >= ServerVersion::V2017 && !version.is_azure()
+}
+
+/// The Linux it runs on then, as `@@VERSION` and sys.dm_os_host_info tell it: distribution and release.
+pub const LINUX: (&str, &str) = ("Ubuntu", "22.04");
+
 /// The default data folder.
-pub fn data_path(version: &VersionData) -> String {
-    format!(r"C:\Program Files\Microsoft SQL Server\{}.MSSQLSERVER\MSSQL\DATA\", version.folder)
+pub fn data_path(instance: &Instance) -> String {
+    if is_on_linux(instance) {
+        return "/var/opt/mssql/data/".to_owned();
+    }
+    format!(r"C:\Program Files\Microsoft SQL Server\{}.MSSQLSERVER\MSSQL\DATA\", instance.version_data().folder)
 }
 
 /// `@@VERSION`; says that it is simulated.
-pub fn version_text(version: &VersionData) -> String {
+pub fn version_text(instance: &Instance) -> String {
+    let version = instance.version_data();
+    let places = &instance.switches().places;
+    if places.dialect.is_some() {
+        return "Another server that speaks TDS 1.0 (simulated by xestack)".to_owned();
+    }
     if version.is_azure() {
         return format!("Microsoft SQL Azure (RTM) - {} (simulated by xestack)\n", version.product_version());
     }
     let update = version.update_level.map(|update| format!("-{update}")).unwrap_or_default();
+    let (distribution, release) = LINUX;
+    let system = if is_on_linux(instance) {
+        format!("Linux ({distribution} {release} LTS) <X64>")
+    } else {
+        version.windows.text.to_owned()
+    };
     format!(
-        "Microsoft SQL Server {} ({}{update}) - {} (X64) \n\tDeveloper Edition (64-bit) on {} (simulated by xestack)\n",
+        "Microsoft SQL Server {} ({}{update}) - {} (X64) \n\t{} on {system} (simulated by xestack)\n",
         version.product,
         version.level,
         version.product_version(),
-        version.windows.text,
+        edition(places.edition).0,
     )
 }

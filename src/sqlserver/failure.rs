@@ -71,7 +71,7 @@ fn of_stream(kind: io::ErrorKind, message: String, encryption: Encryption, reach
         };
     };
     match (kind, server.encryption) {
-        (InvalidData, _) => ConnectFailure::TlsRefused { version: server.version, told: message },
+        (InvalidData, _) => ConnectFailure::TlsRefused { version: server.version, told: message.into() },
         _ if reached.is_login_sent() || !is_closed => ConnectFailure::Network(io::Error::new(kind, message)),
         // The driver begins TLS for the login even where the server has none.
         (_, Some(ServerEncryption::NotSupported)) => ConnectFailure::NoEncryption,
@@ -93,7 +93,7 @@ fn of_certificate(text: &str, strict: bool) -> ConnectFailure {
     } else {
         return ConnectFailure::Tls(told);
     };
-    ConnectFailure::Certificate { problem, told, strict }
+    ConnectFailure::Certificate { problem, told: told.into(), strict }
 }
 
 /// What the time ran out on.

@@ -1,7 +1,10 @@
 //! Tests of the places that the simulated server stands in for: statements over TDS in, rows or error numbers out.
 
 mod azure_db;
+mod azure_mi;
+mod hosts;
 mod logins;
+mod rows;
 
 use std::sync::Arc;
 use std::time::Duration;

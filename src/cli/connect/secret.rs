@@ -218,6 +218,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a file of a test")]
     async fn a_file_that_others_can_read_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();

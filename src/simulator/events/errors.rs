@@ -2,6 +2,7 @@
 //!
 //! Which number is sent in which case follows the texts. Where that is not certain the function says "assumed".
 
+use crate::simulator::events::statement::Statement;
 use crate::simulator::output::Message;
 
 /// 25631: CREATE of a session that exists.
@@ -276,4 +277,14 @@ pub fn database_memory() -> Message {
 pub fn pool_memory() -> Message {
     let text = "If no sessions are active on this database, please check sessions running on other databases under the same logical server.";
     Message::new(25747, 16, format!("{MEMORY_LIMIT} {text}"))
+}
+
+/// What Amazon RDS answers on Express and Web: its trigger's own message and the end of the transaction; ALTER says that
+/// there is no such session.
+pub fn refused_by_edition(statement: &Statement) -> Vec<Message> {
+    if let Statement::Alter { name, .. } = statement {
+        return vec![session_missing("alter", name)];
+    }
+    let text = "Unable to create/alter extended events session: RDS for SQL Server supports extended events only for the Enterprise and Standard Editions";
+    vec![Message::new(50000, 16, text), ended_in_trigger()]
 }

@@ -1,8 +1,20 @@
 //! Owns the switches that tell one place from another: what differs between servers of one version.
 
+use crate::simulator::views;
+
 /// Names and what each takes.
-pub(super) const PLACES: [(&str, &str); 3] =
-    [("tier", "basic or pool"), ("max-duration", "absent"), ("catalogue", "hidden")];
+pub(super) const PLACES: [(&str, &str); 10] = [
+    ("host", "linux or rds"),
+    ("edition", "express or web"),
+    ("tier", "basic or pool"),
+    ("dialect", "other or refusing"),
+    ("max-duration", "absent"),
+    ("catalogue", "hidden"),
+    ("odd-rows", "no value"),
+    ("backoffs", "int or bigint"),
+    ("missing-view", "the name of a view"),
+    ("missing-column", "the name of a view, a dot, and that of one of its columns"),
+];
 
 /// The service objective of an Azure SQL Database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,48 +28,140 @@ pub enum Tier {
     Pool,
 }
 
+/// The edition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum Edition {
+    #[default]
+    Developer,
+    Express,
+    Web,
+}
+
+/// An endpoint that speaks TDS and is not SQL Server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherDialect {
+    /// Knows no system view, and answers NULL to SERVERPROPERTY.
+    KnowsNothing,
+    /// Refuses every statement.
+    RefusesAll,
+}
+
 /// One such switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
+    /// `host=linux`.
+    Linux,
+    /// `host=rds`: no login is in sysadmin or has CONTROL SERVER.
+    Rds,
+    /// `edition=express|web`: event sessions are refused as Amazon RDS does for these editions.
+    Edition(Edition),
     /// `tier=basic|pool`.
     Tier(Tier),
+    /// `dialect=other|refusing`.
+    Dialect(OtherDialect),
     /// `max-duration=absent`: neither the option nor its column, whatever the version.
     MaxDurationAbsent,
     /// `catalogue=hidden`: the catalogue of event sessions shows none.
     CatalogueHidden,
+    /// `odd-rows`: a name twice, NULL in counters, a wait type that no list has.
+    OddRows,
+    /// `backoffs=int|bigint`: the type of that column, whatever the version; `true`: bigint.
+    Backoffs(bool),
+    /// `missing-view=VIEW`.
+    MissingView(String),
+    /// `missing-column=VIEW.COLUMN`.
+    MissingColumn(String, String),
 }
 
 impl Place {
     /// By name and value; `None` for a name that is none of a place, or a value that it does not take.
     pub(super) fn parse(name: &str, value: &str) -> Option<Self> {
         Some(match (name, value) {
+            ("host", "linux") => Self::Linux,
+            ("host", "rds") => Self::Rds,
+            ("edition", "express") => Self::Edition(Edition::Express),
+            ("edition", "web") => Self::Edition(Edition::Web),
             ("tier", "basic") => Self::Tier(Tier::Basic),
             ("tier", "pool") => Self::Tier(Tier::Pool),
+            ("dialect", "other") => Self::Dialect(OtherDialect::KnowsNothing),
+            ("dialect", "refusing") => Self::Dialect(OtherDialect::RefusesAll),
             ("max-duration", "absent") => Self::MaxDurationAbsent,
             ("catalogue", "hidden") => Self::CatalogueHidden,
+            ("odd-rows", "") => Self::OddRows,
+            ("backoffs", "int") => Self::Backoffs(false),
+            ("backoffs", "bigint") => Self::Backoffs(true),
+            ("missing-view", view) => Self::MissingView(known_view(view)?),
+            ("missing-column", column) => {
+                let (view, column) = column.rsplit_once('.')?;
+                let view = known_view(view)?;
+                if !views::schema::has_column(&view, column) {
+                    return None;
+                }
+                Self::MissingColumn(view, column.to_owned())
+            }
             _ => return None,
         })
     }
 }
 
+/// A view's name, with or without `sys.`.
+fn known_view(name: &str) -> Option<String> {
+    let name = name.strip_prefix("sys.").unwrap_or(name);
+    views::names().find(|known| *known == name).map(str::to_owned)
+}
+
 /// What they set.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
+    /// Whether the server runs on Linux; versions before 2017 do not.
+    pub linux: bool,
+    /// Whether no login is in sysadmin or has CONTROL SERVER.
+    pub rds: bool,
+    /// The edition; without meaning on Azure.
+    pub edition: Edition,
     /// The service objective; without meaning but on Azure SQL Database.
     pub tier: Tier,
+    /// What it is instead of SQL Server.
+    pub dialect: Option<OtherDialect>,
     /// Whether MAX_DURATION is not known.
     pub max_duration_absent: bool,
     /// Whether the catalogue of event sessions shows none.
     pub catalogue_hidden: bool,
+    /// Whether some rows are odd.
+    pub odd_rows: bool,
+    /// Whether back-offs are bigint; `None`: as in the version.
+    pub wide_backoffs: Option<bool>,
+    missing_views: Vec<String>,
+    missing_columns: Vec<(String, String)>,
 }
 
 impl Places {
     /// Sets what a switch says; a later one wins.
     pub(super) fn set(&mut self, place: &Place) {
         match place {
+            Place::Linux => self.linux = true,
+            Place::Rds => self.rds = true,
+            Place::Edition(edition) => self.edition = *edition,
             Place::Tier(tier) => self.tier = *tier,
+            Place::Dialect(dialect) => self.dialect = Some(*dialect),
             Place::MaxDurationAbsent => self.max_duration_absent = true,
             Place::CatalogueHidden => self.catalogue_hidden = true,
+            Place::OddRows => self.odd_rows = true,
+            Place::Backoffs(wide) => self.wide_backoffs = Some(*wide),
+            Place::MissingView(view) => self.missing_views.push(view.clone()),
+            Place::MissingColumn(view, column) => self.missing_columns.push((view.clone(), column.clone())),
         }
+    }
+
+    /// Whether a view is there as far as the switches go.
+    pub fn has_view(&self, view: &str) -> bool {
+        self.dialect.is_none() && !self.missing_views.iter().any(|missing| missing == view)
+    }
+
+    /// Whether a column is.
+    pub fn has_column(&self, view: &str, column: &str) -> bool {
+        let is_missing = self.missing_columns.iter().any(|(of, missing)| of == view && missing == column);
+        !is_missing && !(self.max_duration_absent && column == "max_duration")
     }
 }

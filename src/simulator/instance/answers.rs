@@ -7,6 +7,7 @@ use crate::simulator::events::statement::{self, Change, Grammar, Level, Statemen
 use crate::simulator::events::{Effect, errors};
 use crate::simulator::faults::At;
 use crate::simulator::faults::kinds::DdlTrigger;
+use crate::simulator::faults::places::{Edition, OtherDialect};
 use crate::simulator::host::{Disturbance, Host, SessionContext};
 use crate::simulator::instance::moments::refuse_ended;
 use crate::simulator::instance::{Instance, State};
@@ -118,7 +119,7 @@ impl Host for Instance {
     }
 
     fn version_text(&self) -> String {
-        properties::version_text(self.version)
+        properties::version_text(self)
     }
 
     fn has_permission(&self, session: &SessionContext, permission: &str) -> Option<bool> {
@@ -148,6 +149,9 @@ impl Host for Instance {
         let scope = self.scope(session, level).map_err(|message| vec![message])?;
         if !self.may_run(session, &parsed, &scope) {
             return Err(vec![self.refusal(&parsed)]);
+        }
+        if self.switches.places.edition != Edition::Developer && !matches!(parsed, Statement::Drop { .. }) {
+            return Err(errors::refused_by_edition(&parsed));
         }
         let mut state = self.lock_for(session)?;
         let now = self.now();
@@ -183,6 +187,9 @@ impl Host for Instance {
             Action::TraceFlags { on, flags, global } => {
                 if !rights.is_sysadmin() {
                     return Err(vec![dbcc::not_permitted(&session.login, command.action.name())]);
+                }
+                if self.version.is_azure() && !dbcc::managed_instance_takes(flags, *global) {
+                    return Err(vec![dbcc::not_supported(command.action.name())]);
                 }
                 dbcc::set_flags(&mut state.flags, session, flags, *global, *on);
             }
@@ -244,6 +251,9 @@ impl Host for Instance {
     }
 
     fn begin_request(&self, session: &SessionContext, number: u64) -> Result<(), Vec<Message>> {
+        if self.switches.places.dialect == Some(OtherDialect::RefusesAll) {
+            return Err(vec![Message::new(102, 15, "Incorrect syntax.")]);
+        }
         self.arrive(session, &At::Number(number))
     }
 

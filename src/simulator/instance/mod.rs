@@ -18,6 +18,7 @@ use crate::simulator::host::{Disturbance, Host, Login, SessionContext};
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
 use crate::simulator::output::Message;
 use crate::simulator::permissions::{Account, Rights};
+use crate::simulator::properties;
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::Truth;
 use crate::simulator::workload::counters::Reading;
@@ -353,6 +354,10 @@ impl Instance {
             let session_counts = self.switches.symbolise_at == SymboliseAt::SessionRead;
             state.flags.is_global(*flag) || session_counts && in_session
         };
+        // Nothing writes symbols on Linux, whatever the flags (no page tells how it could).
+        if properties::is_on_linux(self) && !self.switches.symbols_missing {
+            return Symbols::None;
+        }
         let missing = self.switches.symbols_missing || self.truth.symbols_missing;
         match (self.version.symbol_flags.iter().all(on), missing) {
             (false, _) => Symbols::None,

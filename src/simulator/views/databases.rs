@@ -165,7 +165,7 @@ pub fn master_files(source: Source<'_>) -> Vec<Record> {
     if !sees("VIEW ANY DEFINITION") && !sees("VIEW SERVER STATE") {
         return Vec::new();
     }
-    let folder = properties::data_path(source.instance.version_data());
+    let folder = properties::data_path(source.instance);
     let mut rows = Vec::new();
     for database in of(source.instance.version_data()) {
         for (file_id, (name, file, is_log, pages)) in (1..).zip(database.files) {

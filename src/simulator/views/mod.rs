@@ -6,6 +6,7 @@ pub mod event_catalogue;
 pub mod event_objects;
 pub mod event_running;
 pub mod objects;
+mod odd;
 pub mod schema;
 pub mod security;
 pub mod server;
@@ -13,6 +14,7 @@ pub mod sessions;
 pub mod storage;
 pub mod triggers;
 
+use crate::model::ServerVersion;
 use crate::simulator::events::running::RunningSession;
 use crate::simulator::events::session::{Definition, Scope};
 use crate::simulator::faults::places::Tier;
@@ -206,11 +208,19 @@ fn view(schema: &str, name: &str) -> Option<&'static (&'static str, Access, Rows
 
 /// The columns of a view on an instance; none where it does not exist.
 fn shown_columns(instance: &Instance, name: &str) -> Vec<schema::ViewColumn> {
-    let no_duration = instance.switches().places.max_duration_absent;
-    schema::columns(instance.version_data().version, name)
-        .filter(|column| !no_duration || column.name() != "max_duration")
-        .cloned()
-        .collect()
+    let places = &instance.switches().places;
+    if !places.has_view(name) {
+        return Vec::new();
+    }
+    let version = instance.version_data().version;
+    let version = match places.wide_backoffs.filter(|_| name == "dm_os_spinlock_stats") {
+        None => version,
+        Some(true) => ServerVersion::V2019,
+        Some(false) => ServerVersion::V2017,
+    };
+    let shown = schema::columns(version, name).filter(|column| places.has_column(name, column.name()));
+    let odd = places.odd_rows && odd::has_odd_rows(name);
+    shown.map(|column| if odd { column.nullable() } else { column.clone() }).collect()
 }
 
 /// The columns of a view; `None` where it does not exist.
@@ -231,13 +241,17 @@ pub fn rows(
     arguments: &[Datum],
 ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
     let found = view(schema, name).map(|found| (found, shown_columns(instance, found.0)));
-    let Some(((_, access, rows), columns)) = found.filter(|(_, columns)| !columns.is_empty()) else {
+    let Some(((name, access, rows), columns)) = found.filter(|(_, columns)| !columns.is_empty()) else {
         return Err(vec![Message::new(208, 16, format!("Invalid object name '{schema}.{name}'."))]);
     };
     let of_database = *access == Access::DatabaseState;
     let source = Source { instance, state, now, session, arguments, of_database };
     source.check(*access)?;
-    Ok(rows(source).into_iter().map(|record| record.into_row(&columns)).collect())
+    let mut rows = rows(source);
+    if instance.switches().places.odd_rows {
+        odd::add_rows(name, &mut rows);
+    }
+    Ok(rows.into_iter().map(|record| record.into_row(&columns)).collect())
 }
 
 impl Source<'_> {

@@ -21,6 +21,11 @@ impl ViewColumn {
         self.name
     }
 
+    /// The same where NULL may stand.
+    pub fn nullable(&self) -> Self {
+        Self { nullable: true, ..self.clone() }
+    }
+
     /// As the SQL engine wants it.
     pub fn to_column(&self) -> Column {
         Column { name: self.name.to_owned(), sql_type: self.sql_type, nullable: self.nullable }
@@ -190,6 +195,11 @@ fn views() -> &'static Views {
 /// The columns of a view in a version, in order; none where it does not exist.
 pub fn columns(version: ServerVersion, view: &str) -> impl Iterator<Item = &'static ViewColumn> {
     views().get(view).into_iter().flatten().filter(move |column| column.versions.contains(version))
+}
+
+/// Whether a view has a column in some version.
+pub fn has_column(view: &str, column: &str) -> bool {
+    views().get(view).is_some_and(|columns| columns.iter().any(|known| known.name == column))
 }
 
 /// `name type [null] [2016..2019]`; without versions of its own those of its view.

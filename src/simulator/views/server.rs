@@ -1,5 +1,8 @@
 //! Owns the rows about the server itself: schedulers, time, memory, modules.
 
+use crate::simulator::modules::Module;
+use crate::simulator::properties;
+use crate::simulator::value::Datum;
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::{Record, address, time};
 use crate::simulator::workload::machine::Node;
@@ -190,6 +193,19 @@ pub fn sys_info(source: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_os_host_info.
 pub fn host_info(source: Source<'_>) -> Vec<Record> {
+    if properties::is_on_linux(source.instance) {
+        let (distribution, release) = properties::LINUX;
+        return vec![
+            Record::new()
+                .with("host_platform", "Linux")
+                .with("host_distribution", distribution)
+                .with("host_release", release)
+                .with("host_service_pack_level", "")
+                .with("host_sku", Datum::Null)
+                .with("os_language_version", 0)
+                .with("host_architecture", "X64"),
+        ];
+    }
     vec![
         Record::new()
             .with("host_platform", "Windows")
@@ -236,6 +252,12 @@ pub fn ring_buffers(source: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_os_loaded_modules.
 pub fn loaded_modules(source: Source<'_>) -> Vec<Record> {
+    // Assumed: under Linux the engine's files lie in the folder that its layer below shows it.
+    let linux = properties::is_on_linux(source.instance);
+    let path = |module: &Module| {
+        let of_windows = module.path.starts_with(r"C:\Windows");
+        if linux && !of_windows { format!(r"C:\binn\{}", module.file) } else { module.path.clone() }
+    };
     let rows = source.instance.truth().stacks.modules().iter().map(|module| {
         Record::new()
             .with("base_address", address(module.base))
@@ -249,7 +271,7 @@ pub fn loaded_modules(source: Source<'_>) -> Vec<Record> {
             .with("language", 67_699_721)
             .with("company", module.company)
             .with("description", module.description)
-            .with("name", module.path.as_str())
+            .with("name", path(module))
     });
     rows.collect()
 }

@@ -22,7 +22,7 @@ async fn of_foreign_live_and_dead_sessions_only_the_dead_runs_goes() {
         format!("{other}]"),
         format!("{}x", &other[..other.len() - 1]),
         other.replace("xestack:1:", "xestack:2:"),
-        other.replace("sos-yield", "sos-yielD"),
+        marker(5, ended(), START, &[]).to_string().replace("sos-yield", "sos-yielD"),
     ];
     for name in foreign.iter().chain([&live.to_string(), &may_live.to_string()]) {
         client.make(name, true).await;
@@ -113,9 +113,12 @@ async fn the_command_lists_and_undoes_and_its_exit_code_tells() {
     assert_eq!(shown.status.code(), Some(6), "{text}");
     let is_wide = |line: &&str| line.chars().count() > 80 && !line.contains("xestack:1:");
     assert_eq!(text.lines().find(is_wide), None);
-    for told in
-        ["20261130T193132Z-00000001  sos-yield", "2026-11-30 19:31:32Z", "its process is gone", "another machine"]
-    {
+    for told in [
+        "20261130T193132Z-00000001  sos-yield",
+        "started  2026-11-30 19:31:32Z",
+        "its process is gone",
+        "another machine",
+    ] {
         assert!(text.contains(told), "{told} is not in\n{text}");
     }
     let done = run(vec!["--format", "json"]).await;

@@ -48,7 +48,6 @@ async fn a_refused_drop_is_left_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flags_that_cannot_be_read_are_unknown_and_turned_off() {
-    // Read by nobody: what is left is looked at on another server of the same workload.
     let lab = Lab::new(ServerVersion::V2019, |launch| launch.faults.push("error=2560@tracestatus".to_owned())).await;
     let mut client = Client::of(&lab).await;
     client.make(&marker(1, ended(), START, &[3656]).to_string(), true).await;
@@ -64,7 +63,8 @@ async fn flags_that_cannot_be_read_are_unknown_and_turned_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_capture_whose_traceoff_is_refused_says_what_remains() {
-    let lab = Lab::new(ServerVersion::V2019, |launch| launch.faults.push("error=2571@traceoff".to_owned())).await;
+    let mut lab = Lab::new(ServerVersion::V2019, |launch| launch.faults.push("error=2571@traceoff".to_owned())).await;
+    lab.options.trace_flags.during_window = true;
     let outcome = agent::capture(&lab.surroundings, &lab.options).await.unwrap();
     let flags: Vec<&str> = outcome.left_behind.iter().map(|left| left.statement.as_str()).collect();
     assert!(flags.iter().any(|statement| statement.starts_with("DBCC TRACEOFF (3656, -1)")), "{flags:?}");

@@ -43,17 +43,22 @@ impl Places {
     }
 
     /// Neither as text nor as it goes over the wire before it is scrambled.
+    fn that_hold(&self, secret: &str) -> Vec<&str> {
+        let wide: Vec<u8> = secret.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let holds = |bytes: &[u8]| {
+            [secret.as_bytes(), &wide].iter().any(|needle| bytes.windows(needle.len()).any(|window| window == *needle))
+        };
+        self.0.iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name.as_str()).collect()
+    }
+
     #[track_caller]
     fn assert_free_of(&self, secret: &str) {
-        let wide: Vec<u8> = secret.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        for (name, bytes) in &self.0 {
-            for needle in [secret.as_bytes(), &wide] {
-                let found = bytes.windows(needle.len()).any(|window| window == needle);
-                assert!(!found, "{name} holds the secret: {}", String::from_utf8_lossy(bytes));
-            }
-        }
+        assert_eq!(self.that_hold(secret), Vec::<&str>::new());
     }
 }
+
+/// What a capture ends with that came to its window, all evidence there or not.
+const CAPTURED: &[i32] = &[0, 5];
 
 /// Runs a capture as talkative as it can be, and gives everything that it leaves or shows. Code first.
 fn run(arguments: &[&str], variables: &[(&str, &str)], state_dir: &Path) -> (i32, Places) {
@@ -101,24 +106,29 @@ fn a_run_leaves_its_password_nowhere() {
     let by_file =
         ["-S", &server.address(), "-U", "sa", "-C", "--password-file", &file.display().to_string()].map(str::to_owned);
     let by_file = by_file.each_ref().map(String::as_str);
-    for (password, code) in [(PASSWORD, 0), (WRONG, 3)] {
+    for (password, codes) in [(PASSWORD, CAPTURED), (WRONG, &[3])] {
         fs::write(&file, password).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         let (found, places) = run(&by_file, &[], &state_dir);
-        assert_eq!(found, code, "{}", places.names());
+        assert!(codes.contains(&found), "{found}: {}", places.names());
         places.assert_free_of(password);
-        if code == 0 {
+        if codes == CAPTURED {
             for place in ["cmdline", "environ", "stderr", "report.json", "manifest.json", "statements.jsonl", ".jsonl"]
             {
                 assert!(places.names().contains(place), "{place} was not looked at: {}", places.names());
             }
         }
     }
-    for (name, password, code) in [("right", PASSWORD, 0), ("wrong", WRONG, 3)] {
+    // What is given with -P is seen where the warning says, and nowhere else.
+    let (_, places) =
+        run(&["-S", &server.address(), "-U", "sa", "-C", "-P", PASSWORD], &[], &folder.path().join("open"));
+    assert_eq!(places.that_hold(PASSWORD), ["cmdline"]);
+    assert!(!places.that_hold("connecting").is_empty(), "the log is not talkative");
+    for (name, password, codes) in [("right", PASSWORD, CAPTURED), ("wrong", WRONG, &[3])] {
         let state_dir = folder.path().join(name);
         let arguments = ["-S", &server.address(), "-U", "sa", "-C"];
         let (found, places) = run(&arguments, &[("SQLCMDPASSWORD", password)], &state_dir);
-        assert_eq!(found, code);
+        assert!(codes.contains(&found), "{found}");
         places.assert_free_of(password);
     }
 }
@@ -131,16 +141,16 @@ fn a_run_leaves_its_token_nowhere() {
         command.env("XESTACK_SIM_TOKEN", &good);
     });
     let arguments = ["-S", &server.address(), "-G", "-C"];
-    for (name, token, code) in [
-        ("good", good.clone(), 0),
-        ("unknown", token(4_000_000_001), 3),
-        ("expired", token(1_000_000_000), 2),
-        ("malformed", "n0-token-at-all".to_owned(), 2),
+    for (name, token, codes) in [
+        ("good", good.clone(), CAPTURED),
+        ("unknown", token(4_000_000_001), &[3]),
+        ("expired", token(1_000_000_000), &[2]),
+        ("malformed", "n0-token-at-all".to_owned(), &[2]),
     ] {
         let state_dir = folder.path().join(name);
         fs::create_dir(&state_dir).unwrap();
         let (found, places) = run(&arguments, &[("XESTACK_ACCESS_TOKEN", &token)], &state_dir);
-        assert_eq!(found, code, "{name}");
+        assert!(codes.contains(&found), "{name}: {found}");
         places.assert_free_of(&token);
         // Its middle part says as much as the whole.
         if let Some(claims) = token.split('.').nth(1) {
