@@ -1,1 +1,1 @@
-ALTER EVENT SESSION {session_name} ON SERVER DROP EVENT {event}
+ALTER EVENT SESSION {session_name} ON {scope} DROP EVENT {event}

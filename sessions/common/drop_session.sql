@@ -1,1 +1,1 @@
-DROP EVENT SESSION {session_name} ON SERVER
+DROP EVENT SESSION {session_name} ON {scope}

@@ -4,4 +4,4 @@ SELECT CAST(t.target_data AS nvarchar(max)) AS target_data,
        CAST(s.regular_buffer_size AS bigint) AS regular_buffer_size
 FROM sys.dm_xe_sessions AS s
 JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
-WHERE s.name = {session_text}
+WHERE s.name COLLATE Latin1_General_BIN2 = {session_text}

@@ -1,1 +1,1 @@
-ALTER EVENT SESSION {session_name} ON SERVER STATE = START
+ALTER EVENT SESSION {session_name} ON {scope} STATE = START

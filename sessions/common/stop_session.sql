@@ -1,1 +1,1 @@
-ALTER EVENT SESSION {session_name} ON SERVER STATE = STOP
+ALTER EVENT SESSION {session_name} ON {scope} STATE = STOP

@@ -1,4 +1,4 @@
-CREATE EVENT SESSION {session_name} ON SERVER
+CREATE EVENT SESSION {session_name} ON {scope}
 ADD EVENT sqlos.wait_info (
     ACTION (package0.{callstack_action})
     WHERE {keys}opcode = 1 AND {filters}package0.counter <= {max_events}

@@ -1,4 +1,4 @@
-CREATE EVENT SESSION {session_name} ON SERVER
+CREATE EVENT SESSION {session_name} ON {scope}
 ADD EVENT sqlos.spinlock_backoff (
     ACTION (package0.{callstack_action})
     WHERE {keys}{filters}package0.counter <= {max_events}

@@ -2,12 +2,26 @@
 
 use crate::agent::clock::Clock;
 use crate::agent::server::Server;
-use crate::model::{Problem, Severity, Snapshot};
+use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{NO_LOCK_TIMEOUT, Statements};
+use crate::statements::{CounterStatement, NO_LOCK_TIMEOUT, Statements, batch, polled};
 
-/// Reads tables by their names in the catalogue. A table that cannot be read is left out and becomes a problem, so that
-/// one missing right does not cost the others; only a lost connection is an error.
+/// `Invalid column name` and `Invalid object name`: this build lacks what the statement names.
+const LACKING: [u32; 2] = [207, 208];
+
+/// What reading tables gave.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// The tables by their names in the catalogue.
+    pub snapshot: Snapshot,
+    /// What tables came without on this build.
+    pub lacking: Vec<Problem>,
+    /// Views that could not be read, with the server's word.
+    pub unreadable: Vec<(String, SqlServerError)>,
+}
+
+/// Reads tables by their names in the catalogue. What is missing becomes a problem, as does a table that cannot be read at
+/// all, so that one missing right does not cost the others; only a lost connection is an error.
 pub(super) async fn read(
     server: &mut Server,
     statements: &Statements<'_>,
@@ -15,9 +29,7 @@ pub(super) async fn read(
     names: &[String],
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
-    let (snapshot, refused) = read_each(server, statements, clock, names).await?;
-    note(&refused, problems);
-    Ok(snapshot)
+    Ok(noted(read_each(server, statements, clock, names).await?, problems))
 }
 
 /// A sample: as [`read`], in a batch that waits for no lock.
@@ -28,79 +40,117 @@ pub(super) async fn poll(
     names: &[String],
     problems: &mut Vec<Problem>,
 ) -> Result<Snapshot, SqlServerError> {
-    let taken_at = clock.utc();
-    let Ok(batch) = statements.poll(names) else { return Ok(Snapshot { taken_at, ..Snapshot::default() }) };
-    match server.run(&batch).await {
-        Ok(tables) => Ok(Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }),
-        Err(error) if error.is_connection_lost() => Err(error),
-        Err(_) => {
-            // The batch may have ended before its last statement.
-            match server.run(NO_LOCK_TIMEOUT).await {
-                Err(error) if error.is_connection_lost() => return Err(error),
-                _ => {}
-            }
-            let (snapshot, refused) = read_apart(server, statements, clock, names).await?;
-            note(&refused, problems);
-            Ok(snapshot)
-        }
-    }
+    Ok(noted(read_ways(server, statements, clock, names, true).await?, problems))
 }
 
-/// Reads tables by their names in the catalogue, and gives with them the names of those that could not be read, with the
-/// server's word.
+/// Reads tables by their names in the catalogue. A build may lack what its version is said to have: then older texts are
+/// tried, the one that works is remembered, and what is missing is told.
 pub(super) async fn read_each(
     server: &mut Server,
     statements: &Statements<'_>,
     clock: &dyn Clock,
     names: &[String],
-) -> Result<Told, SqlServerError> {
-    let taken_at = clock.utc();
-    let Ok(batch) = statements.counters(names) else {
-        return Ok((Snapshot { taken_at, ..Snapshot::default() }, vec![]));
-    };
-    match server.run(&batch).await {
-        Ok(tables) => Ok((Snapshot { taken_at, tables: names.iter().cloned().zip(tables).collect() }, vec![])),
-        Err(error) if error.is_connection_lost() => Err(error),
-        Err(_) => read_apart(server, statements, clock, names).await,
-    }
+) -> Result<Reading, SqlServerError> {
+    read_ways(server, statements, clock, names, false).await
 }
 
-/// What could be read, and the names of what could not, with the server's word.
-type Told = (Snapshot, Vec<(String, SqlServerError)>);
-
-/// Each table in a batch of its own.
-async fn read_apart(
+async fn read_ways(
     server: &mut Server,
     statements: &Statements<'_>,
     clock: &dyn Clock,
     names: &[String],
-) -> Result<Told, SqlServerError> {
-    let mut snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
-    let mut refused = Vec::new();
-    for name in names {
-        let Ok(sql) = statements.common(name, &[]) else { continue };
-        match server.table(&sql).await {
-            Ok(table) => drop(snapshot.tables.insert(name.clone(), table)),
-            Err(error) if error.is_connection_lost() => return Err(error),
-            Err(error) => refused.push((name.clone(), error)),
+    is_poll: bool,
+) -> Result<Reading, SqlServerError> {
+    let snapshot = Snapshot { taken_at: clock.utc(), ..Snapshot::default() };
+    let mut reading = Reading { snapshot, ..Reading::default() };
+    let way_now = |name: &String| {
+        let way = statements.counter(name).ok()?.into_iter().nth(server.way(name))?;
+        Some((name.clone(), way.sql))
+    };
+    let (names, texts): (Vec<String>, Vec<String>) = names.iter().filter_map(way_now).unzip();
+    if names.is_empty() {
+        return Ok(reading);
+    }
+    match server.run(&if is_poll { polled(&texts) } else { batch(&texts) }).await {
+        Ok(tables) => reading.snapshot.tables = names.into_iter().zip(tables).collect(),
+        Err(error) if error.is_connection_lost() => return Err(error),
+        Err(_) => {
+            if is_poll {
+                // The batch may have ended before its last statement.
+                match server.run(NO_LOCK_TIMEOUT).await {
+                    Err(error) if error.is_connection_lost() => return Err(error),
+                    _ => {}
+                }
+            }
+            for name in &names {
+                read_alone(server, statements, name, &mut reading).await?;
+            }
         }
     }
-    Ok((snapshot, refused))
+    Ok(reading)
 }
 
-/// Each table that could not be read is a problem once.
-fn note(refused: &[(String, SqlServerError)], problems: &mut Vec<Problem>) {
-    for (name, error) in refused {
-        let problem = unreadable(name, error);
+/// One table, in the first way that this build understands.
+async fn read_alone(
+    server: &mut Server,
+    statements: &Statements<'_>,
+    name: &str,
+    reading: &mut Reading,
+) -> Result<(), SqlServerError> {
+    let Ok(ways) = statements.counter(name) else { return Ok(()) };
+    let first_view = ways.first().map(|way| way.view.clone()).unwrap_or_default();
+    let mut refusal = None;
+    for (n, way) in ways.into_iter().enumerate().skip(server.way(name)) {
+        match server.table(&way.sql).await {
+            Ok(table) => {
+                reading.lacking.extend(lacking(&first_view, &way, &table));
+                reading.snapshot.tables.insert(name.to_owned(), table);
+                server.keep_way(name, n);
+                return Ok(());
+            }
+            Err(error) if error.is_connection_lost() => return Err(error),
+            Err(error) => {
+                let lacks = error.number().is_some_and(|number| LACKING.contains(&number));
+                refusal = Some(error);
+                if !lacks {
+                    break;
+                }
+                server.keep_way(name, n + 1);
+            }
+        }
+    }
+    reading.unreadable.extend(refusal.map(|error| (first_view, error)));
+    Ok(())
+}
+
+/// What was read; what is missing is a problem once.
+fn noted(reading: Reading, problems: &mut Vec<Problem>) -> Snapshot {
+    let refused = reading.unreadable.iter().map(|(view, error)| unreadable(view, error));
+    for problem in reading.lacking.into_iter().chain(refused) {
         if !problems.contains(&problem) {
             problems.push(problem);
         }
     }
+    reading.snapshot
 }
 
-/// That a table could not be read.
-pub(super) fn unreadable(name: &str, error: &SqlServerError) -> Problem {
-    let message = format!("sys.{name} could not be read: {}", chain(error));
+/// What a table came without. What a verdict cannot do without, the analysis says.
+fn lacking(first_view: &str, way: &CounterStatement, table: &Table) -> Option<Problem> {
+    let missing: Vec<&str> =
+        way.columns.iter().map(String::as_str).filter(|column| table.column(column).is_none()).collect();
+    let mut told = Vec::new();
+    if way.view != first_view {
+        told.push(format!("sys.{first_view} does not exist on this build, sys.{} was read instead", way.view));
+    }
+    if !missing.is_empty() {
+        told.push(format!("sys.{} has no {} on this build: what needs that is missing", way.view, missing.join(", ")));
+    }
+    (!told.is_empty()).then(|| Problem::new("figures_missing", Severity::Warning, told.join("; ")))
+}
+
+/// That a view could not be read.
+pub(super) fn unreadable(view: &str, error: &SqlServerError) -> Problem {
+    let message = format!("sys.{view} could not be read: {}", chain(error));
     Problem::new("counters_unreadable", Severity::Partial, message)
 }
 

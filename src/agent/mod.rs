@@ -27,6 +27,7 @@ mod undo;
 mod window;
 
 pub use cleanup::{CleanupOptions, CleanupOutcome, cleanup};
+pub use open::WINDOW_STOPPED_EARLY;
 pub use outcome::{
     CaptureError, CaptureOptions, GuardOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions,
 };
@@ -35,7 +36,7 @@ pub use undo::{Answer, HandedOver, Sent};
 
 use crate::agent::clock::Clock;
 use crate::agent::journal::{Journal, Step};
-use crate::agent::preflight::Plan;
+use crate::agent::preflight::{Plan, error_log};
 use crate::agent::progress::{Interrupt, Observer, Progress};
 use crate::agent::run::{Marker, Owner, RunId};
 use crate::agent::server::Server;
@@ -207,7 +208,10 @@ fn announcements(plan: &Plan) -> Vec<String> {
             planned.slots.most_bytes.div_ceil(1024)
         )
     };
-    plan.scenarios.iter().map(of_scenario).chain(plan.side_effects.in_words()).collect()
+    let scenarios = plan.scenarios.iter().map(|planned| &planned.scenario);
+    let of_sessions = error_log::of_sessions(&plan.server.product_version, scenarios);
+    let logged = error_log::in_words(of_sessions, error_log::of_flags(plan.flags_to_use.len()));
+    plan.scenarios.iter().map(of_scenario).chain(logged).chain(plan.side_effects.in_words()).collect()
 }
 
 /// The run's marker. Its deadline, on the server's clock, which all machines can ask, covers the survey, the window and the time to put things back.
@@ -238,7 +242,7 @@ fn marker(
 fn finish(
     run_id: &RunId,
     plan: Plan,
-    gathered: Gathered,
+    mut gathered: Gathered,
     result: Result<(), CaptureError>,
     restored: restore::Restored,
     surroundings: &Surroundings,
@@ -267,6 +271,10 @@ fn finish(
         keys.into_iter().map(key).collect::<Vec<_>>()
     });
     let map_keys = map_keys.collect();
+    let limited_to = preflight::limited_to(&plan.server);
+    for session in &mut gathered.sessions {
+        session.filters.extend(limited_to.clone());
+    }
     let (other_runs, other_event_sessions) = others(&plan, &gathered, run_id);
     let evidence = Evidence {
         id: run_id.to_string(),

@@ -13,6 +13,9 @@ use crate::statements::{Statements, sample_names};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The code of the problem that a window was ended by one of its limits on what it may do to the server.
+pub const WINDOW_STOPPED_EARLY: &str = "window_stopped_early";
+
 /// Samples of the schedulers wanted in a window, and the least pause between two.
 const SAMPLES: u32 = 40;
 const LEAST_SAMPLE_PAUSE: Duration = Duration::from_millis(150);
@@ -99,7 +102,7 @@ impl Window {
             "the window was ended after {ran:.1} s of {:.0} s, for the server's sake: {reason}; all figures are of that time",
             self.options.window.as_secs_f64()
         );
-        let problem = Problem::new("window_stopped_early", Severity::Partial, message);
+        let problem = Problem::new(WINDOW_STOPPED_EARLY, Severity::Partial, message);
         self.gathered
             .problems
             .push(problem.with_hint("capture at a quieter time, or fewer events (--sample, --database)"));
@@ -129,6 +132,7 @@ impl Window {
                 }
             }
         }
+        self.server.is_known_home();
         let (heard, heard_at) = self.now();
         if open.early.is_none() {
             open.seen_running = heard;
@@ -151,7 +155,6 @@ impl Window {
     }
 
     fn note_other_server(&mut self, now: &Snapshot) {
-        self.gathered.other_server = true;
         let name = |snapshot: &Snapshot| {
             snapshot.tables.get("dm_os_sys_info").and_then(|info| info.text(0, "server_name")).map(str::to_owned)
         };

@@ -6,6 +6,7 @@ use crate::model::Table;
 use crate::sqlserver::{ConnectOptions, Connection, SqlServerError};
 use crate::statements::RECONNECT_LIMIT_SECONDS;
 use crate::store::bundle::StatementRecord;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,9 +17,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// How long a statement is still waited for when the user has insisted on the end.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What a server answers to a login while it starts, is paused or has no worker to spare (documentation of errors and of
-/// transient connection errors in Azure SQL). No other refused login is tried again: that can lock the account.
-const NOT_READY: [u32; 10] = [17142, 17187, 17197, 18401, 40143, 40197, 40501, 40613, 49918, 49919];
+/// The most that one attempt to come back gets, however long the user would wait for a login.
+const LOGIN_LIMIT: Duration = Duration::from_secs(30);
 
 /// Every statement of a run, kept apart so that it outlives a panic.
 pub(super) type StatementRecords = Arc<Mutex<Vec<StatementRecord>>>;
@@ -35,6 +35,8 @@ pub(super) struct Server {
     interrupt: Option<Interrupt>,
     /// Whether the connection is known to lead to the server that the run began on.
     is_home: bool,
+    /// Which way of reading a counter table this build understands, where it is not the first.
+    ways: BTreeMap<String, usize>,
 }
 
 impl Server {
@@ -55,6 +57,7 @@ impl Server {
             limit: options.query_timeout,
             interrupt: None,
             is_home: false,
+            ways: BTreeMap::new(),
         }
     }
 
@@ -142,6 +145,16 @@ impl Server {
         Ok(self.run(sql).await?.into_iter().next().unwrap_or_default())
     }
 
+    /// The way in which a counter table is read here: the position among its texts.
+    pub(super) fn way(&self, table: &str) -> usize {
+        self.ways.get(table).copied().unwrap_or_default()
+    }
+
+    /// Remembers the way that worked, or the first that has not failed yet.
+    pub(super) fn keep_way(&mut self, table: &str, way: usize) {
+        self.ways.insert(table.to_owned(), way);
+    }
+
     /// Whether statements can be sent.
     pub(super) fn is_connected(&self) -> bool {
         self.connection.is_some()
@@ -150,13 +163,15 @@ impl Server {
     /// Makes sure that there is a connection, trying for [`RECONNECT_LIMIT`] with growing pauses. What died with the old
     /// one (locks, session flags) is not taken again.
     pub(super) async fn reconnect(&mut self) -> Result<(), SqlServerError> {
+        let login_timeout = self.options.login_timeout.min(LOGIN_LIMIT);
+        let options = ConnectOptions { login_timeout, ..self.options.clone() };
         let since = self.clock.monotonic();
         let mut pause = FIRST_PAUSE;
         while self.connection.is_none() {
             self.is_home = false;
-            match Connection::open(&self.options).await {
+            match Connection::open(&options).await {
                 Ok(connection) => self.connection = Some(connection),
-                Err(error) if is_final(&error) => return Err(error),
+                Err(error) if !error.may_be_retried() => return Err(error),
                 Err(error) => {
                     let next = self.clock.monotonic() + pause;
                     if next.saturating_sub(since) > RECONNECT_LIMIT {
@@ -183,9 +198,4 @@ impl Server {
 async fn out_of_patience(interrupt: &Interrupt) {
     interrupt.insisted().await;
     tokio::time::sleep(PATIENCE).await;
-}
-
-/// Whether a refused login stays refused.
-fn is_final(error: &SqlServerError) -> bool {
-    matches!(error, SqlServerError::Login { source, .. } if !NOT_READY.contains(&source.number))
 }

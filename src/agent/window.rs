@@ -35,8 +35,6 @@ pub(super) struct Gathered {
     pub flag_scope: Option<&'static str>,
     /// Whether this run holds the lock around global flags.
     pub flags_locked: bool,
-    /// Whether another server answers under the name now: nothing of this run is on it.
-    pub other_server: bool,
 }
 
 /// Why a window ends before its time, but for the user's wish.

@@ -23,6 +23,23 @@ pub(super) fn difference(facts: &Facts<'_>) -> Option<(u128, u64)> {
     (most > 0.0 && apart > most * facts.settings().agreement.events_difference).then_some((events, waits))
 }
 
+/// That the counters cover another time than the events, by more than the setting: then neither explains the other. The
+/// counters' time is between the first statements of both readings, by the server's own clock.
+pub(super) fn coverage_problem(facts: &Facts<'_>) -> Option<Problem> {
+    let events_ms = facts.evidence.window?.elapsed_ms;
+    let counters_ms = facts.measures.ms_ticks?;
+    let apart = events_ms.abs_diff(counters_ms);
+    let has_events = facts.evidence.sessions.iter().any(|session| session.live && session.target.is_some());
+    (has_events && apart as f64 > events_ms as f64 * facts.settings().agreement.events_difference).then(|| {
+        let message = format!(
+            "the counters cover {:.1} s, the events {:.1} s: reading the counters took long",
+            counters_ms as f64 / 1_000.0,
+            events_ms as f64 / 1_000.0
+        );
+        Problem::new("coverage_differs", Severity::Warning, message).with_hint("take a longer window")
+    })
+}
+
 /// The difference as a problem.
 pub(super) fn problem(facts: &Facts<'_>) -> Option<Problem> {
     let (events, waits) = difference(facts)?;

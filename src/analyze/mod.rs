@@ -11,6 +11,7 @@ pub mod findings;
 pub mod frames;
 pub mod measures;
 pub mod merge;
+pub mod own_session;
 mod parallel;
 pub mod question;
 pub mod sessions;
@@ -213,6 +214,8 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
     problems.extend(facts.evidence.sessions.iter().flat_map(sessions::problems));
     problems.extend(facts.deltas.problems.iter().cloned());
     problems.extend(agreement::problem(facts));
+    problems.extend(agreement::coverage_problem(facts));
+    problems.extend(own_session::waits_included(facts.evidence));
     problems.extend(symbol_problems(facts, merged, kind));
     problems.extend(spinlock_in_yield(facts));
     problems.extend(missing_evidence(facts));

@@ -28,20 +28,23 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/dm_os_sys_info@2012.sql",
     "common/dm_os_wait_stats.sql",
     "common/dm_os_wait_stats@2016.sql",
+    "common/dm_os_wait_stats@azure-db.sql",
     "common/dm_xe_sessions.sql",
     "common/dm_xe_sessions@azure-db.sql",
     "common/drop_event.sql",
     "common/drop_session.sql",
+    "common/event_fields.sql",
     "common/event_session_columns.sql",
     "common/event_session_columns@azure-db.sql",
     "common/global_trace_flags.sql",
     "common/host_info.sql",
     "common/identity.sql",
     "common/list_sessions.sql",
-    "common/map_keys.sql",
-    "common/map_names.sql",
-    "common/near_map_values.sql",
+    "common/list_sessions@azure-db.sql",
+    "common/map_aliases.toml",
+    "common/map_values.sql",
     "common/read_target.sql",
+    "common/read_target@azure-db.sql",
     "common/release_lock.sql",
     "common/release_lock@azure-db.sql",
     "common/rights.sql",
@@ -58,6 +61,7 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/trace_on_session.sql",
     "common/trace_status.sql",
     "common/volume_waits.sql",
+    "common/volume_waits@azure-db.sql",
     "sos-yield/create_session.sql",
     "sos-yield/scenario.toml",
     "spinlock/create_session.sql",
@@ -130,6 +134,9 @@ pub struct SessionTemplate {
     pub event: String,
     /// Event field that holds the key.
     pub field: String,
+    /// Further event fields that its predicate tests.
+    #[serde(default)]
+    pub other_fields: Vec<String>,
     /// Map of the keys; a pattern of LIKE where builds differ.
     pub map: String,
     /// The one map value it is filtered to; without it the survey finds the keys.
@@ -218,7 +225,12 @@ pub struct Limits {
 pub struct Sessions {
     scenarios: Vec<Scenario>,
     texts: BTreeMap<String, String>,
+    /// Map, value as views write it, values as the map does.
+    aliases: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
+
+/// The file of the aliases.
+const ALIASES: &str = "common/map_aliases.toml";
 
 impl Sessions {
     /// Reads the files of `sessions/`, given by path and text.
@@ -229,7 +241,8 @@ impl Sessions {
         for (path, text) in files.iter().filter(|(path, _)| path.ends_with("/scenario.toml")) {
             scenarios.push(read_scenario(path, text)?);
         }
-        let sessions = Self { scenarios, texts };
+        let aliases = texts.get(ALIASES).map(|text| read_toml(ALIASES, text)).transpose()?.unwrap_or_default();
+        let sessions = Self { scenarios, texts, aliases };
         sessions.check_files()?;
         Ok(sessions)
     }
@@ -266,16 +279,29 @@ impl Sessions {
 
     /// The text of a common statement for a version: `name@V.sql` of the newest V that is not newer, else `name.sql`.
     pub fn common_text(&self, name: &str, version: ServerVersion) -> Option<&str> {
+        self.common_texts(name, version).into_iter().next()
+    }
+
+    /// All texts of a common statement that a version may understand, the newest first: a build may lack what its version
+    /// is said to have.
+    pub fn common_texts(&self, name: &str, version: ServerVersion) -> Vec<&str> {
         let prefix = format!("common/{name}@");
-        let newest = self
+        let from = |path: &str| path.strip_prefix(&prefix)?.strip_suffix(".sql")?.parse::<ServerVersion>().ok();
+        let mut texts: Vec<(ServerVersion, &str)> = self
             .texts
             .iter()
-            .filter_map(|(path, text)| {
-                let from: ServerVersion = path.strip_prefix(&prefix)?.strip_suffix(".sql")?.parse().ok()?;
-                (from <= version).then_some((from, text.as_str()))
-            })
-            .max_by_key(|(from, _)| *from);
-        newest.map(|(_, text)| text).or_else(|| self.texts.get(&format!("common/{name}.sql")).map(String::as_str))
+            .filter_map(|(path, text)| Some((from(path)?, text.as_str())))
+            .filter(|(from, _)| *from <= version)
+            .collect();
+        texts.sort_unstable_by_key(|(from, _)| std::cmp::Reverse(*from));
+        let oldest = self.texts.get(&format!("common/{name}.sql"));
+        texts.into_iter().map(|(_, text)| text).chain(oldest.map(String::as_str)).collect()
+    }
+
+    /// Under which names a map may hold a value: its own, then those that maps use where views say it otherwise.
+    pub fn map_texts<'a>(&'a self, map: &str, value: &'a str) -> impl Iterator<Item = &'a str> {
+        let aliases = self.aliases.get(map.trim_matches('%')).and_then(|aliases| aliases.get(value));
+        std::iter::once(value).chain(aliases.into_iter().flatten().map(String::as_str))
     }
 
     fn check_files(&self) -> Result<(), SessionsError> {
@@ -300,14 +326,19 @@ impl Sessions {
 }
 
 fn read_scenario(file: &str, text: &str) -> Result<Scenario, SessionsError> {
-    let wrong = |path: String, message: String| SessionsError::Toml { file: file.to_owned(), path, message };
-    let deserializer = toml::Deserializer::parse(text).map_err(|error| wrong(".".to_owned(), error.to_string()))?;
-    let scenario: Scenario = serde_path_to_error::deserialize(deserializer)
-        .map_err(|error| wrong(error.path().to_string(), error.inner().message().to_owned()))?;
+    let scenario: Scenario = read_toml(file, text)?;
     if file != format!("{}/scenario.toml", scenario.name) {
-        return Err(wrong("name".to_owned(), format!("`{}` is not the folder's name", scenario.name)));
+        let message = format!("`{}` is not the folder's name", scenario.name);
+        return Err(SessionsError::Toml { file: file.to_owned(), path: "name".to_owned(), message });
     }
     Ok(scenario)
+}
+
+fn read_toml<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, SessionsError> {
+    let wrong = |path: String, message: String| SessionsError::Toml { file: file.to_owned(), path, message };
+    let deserializer = toml::Deserializer::parse(text).map_err(|error| wrong(".".to_owned(), error.to_string()))?;
+    serde_path_to_error::deserialize(deserializer)
+        .map_err(|error| wrong(error.path().to_string(), error.inner().message().to_owned()))
 }
 
 #[cfg(test)]
@@ -351,6 +382,20 @@ mod tests {
             assert_eq!(sessions.common_text("a", version), Some(text));
         }
         assert_eq!(sessions.common_text("b", ServerVersion::V2019), None);
+        assert_eq!(sessions.common_texts("a", ServerVersion::V2025), ["2019", "2016", "old"]);
+        assert_eq!(sessions.common_texts("a", ServerVersion::V2008R2), ["old"]);
+    }
+
+    #[test]
+    fn a_map_may_name_a_value_otherwise_than_views_do() {
+        let sessions = Sessions::from_texts(EMBEDDED).unwrap();
+        let names =
+            |map: &str, value: &'static str| sessions.map_texts(map, value).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(names("wait_types", "ASYNC_NETWORK_IO"), ["ASYNC_NETWORK_IO", "NETWORK_IO"]);
+        assert_eq!(names("latch_class", "BUFFER"), ["BUFFER", "BUF"]);
+        assert_eq!(names("%spinlock_types", "BUFFER"), ["BUFFER"]);
+        let error = Sessions::from_texts(&[("common/map_aliases.toml", "[wait_types]\nA = 1")]).unwrap_err();
+        assert!(error.to_string().contains("common/map_aliases.toml: wait_types.A"), "{error}");
     }
 
     #[test]

@@ -146,6 +146,8 @@ pub(super) struct CaptureArguments {
     #[command(flatten)]
     pub bounds: BoundArguments,
     #[command(flatten)]
+    pub guards: GuardArguments,
+    #[command(flatten)]
     pub filters: FilterArguments,
     #[command(flatten)]
     pub trace_flags: TraceFlagArguments,
@@ -181,6 +183,23 @@ pub(super) struct BoundArguments {
     /// Predicted events a second above which the capture is refused.
     #[arg(long, value_name = "N")]
     pub max_events_per_second: Option<u64>,
+}
+
+/// What an open window may do to the server before it is ended.
+#[derive(Debug, Clone, Args)]
+pub(super) struct GuardArguments {
+    /// Dropped events above which the window is ended.
+    #[arg(long, value_name = "N")]
+    pub max_dropped_events: Option<u64>,
+    /// SQL Server's share of its schedulers, in percent, above which the window is ended where it has grown.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_cpu_share: Option<f64>,
+    /// Percentage points by which that share must have grown since before the window.
+    #[arg(long, value_name = "POINTS", value_parser = percent)]
+    pub max_cpu_growth: Option<f64>,
+    /// Share of one core, in percent, that reading counters and samples may take.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_own_cpu_share: Option<f64>,
 }
 
 /// Which events are counted.
@@ -449,6 +468,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * seconds_per_unit).map_err(|error| error.to_string())
 }
 
+/// A share from 0 to 100 percent, given with or without the sign.
+fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text.trim_end_matches('%').parse().map_err(|_| format!("`{text}` is no percentage"))?;
+    if (0.0..=100.0).contains(&number) {
+        Ok(number / 100.0)
+    } else {
+        Err("a share lies between 0 and 100 %".to_owned())
+    }
+}
+
 /// A window is bounded: a second to a day.
 fn window_length(text: &str) -> Result<Duration, String> {
     let length = duration(text)?;
@@ -460,13 +489,22 @@ fn window_length(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, duration};
+    use super::{Arguments, duration, percent};
     use clap::CommandFactory as _;
     use std::time::Duration;
 
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        assert_eq!(percent("98"), Ok(0.98));
+        assert_eq!(percent("2.5%"), Ok(0.025));
+        for wrong in ["", "x", "-1", "101", "NaN", "%"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -60,9 +60,10 @@ impl Route<'_> {
         let mut visited: Vec<(String, u16)> = Vec::new();
         loop {
             let (address, reached) = self.here();
-            let config = config(self.options, &address).map_err(|failure| self.failed(failure))?;
             let sockets = self.sockets(&address).await.map_err(|failure| self.failed(failure))?;
-            let port = sockets.first().map_or(0, SocketAddr::port);
+            let port = sockets.first().map_or(address.tcp_port(), SocketAddr::port);
+            let config = config(self.options, &address, port).map_err(|failure| self.failed(failure))?;
+            tracing::debug!(host = address.host, ?sockets, "connecting");
             visited.push((address.host.to_ascii_lowercase(), port));
             let shake_hands = |stream: Attempt<TcpStream>| {
                 let config = config.clone();
@@ -84,6 +85,7 @@ impl Route<'_> {
                     if visited.len() > MOST_REDIRECTS {
                         return Err(self.failed(ConnectFailure::TooManyRedirects(MOST_REDIRECTS)));
                     }
+                    tracing::debug!(to = %next, "redirected");
                     self.go_to(next);
                 }
                 Err(error) => {
@@ -98,12 +100,13 @@ impl Route<'_> {
         let host = address.host.as_str();
         let look_up = async |port: u16| {
             let found = tokio::net::lookup_host((host, port)).await;
-            found.map(Vec::from_iter).map_err(|source| ConnectFailure::Name { host: host.to_owned(), source })
+            found.map(Vec::from_iter).map_err(|source| ConnectFailure::Name { host: host.into(), source })
         };
         let Some(instance) = address.instance_to_find() else { return look_up(address.tcp_port()).await };
         let browsers = look_up(self.options.browser_port).await?;
         let question = Question { host, instance, dedicated_admin: address.dedicated_admin };
-        let (from, port) = browser::find_port(&browsers, question).await?;
+        let found = browser::find_port(&browsers, question).await;
+        let (from, port) = found.map_err(|error| ConnectFailure::Browser(Box::new(error)))?;
         let mut sockets: Vec<SocketAddr> = browsers.iter().map(|browser| SocketAddr::new(browser.ip(), port)).collect();
         sockets.sort_by_key(|socket| socket.ip() != from);
         Ok(sockets)
@@ -120,11 +123,12 @@ fn redirected(from: &ServerAddress, host: &str, port: u16) -> Option<ServerAddre
     Some(ServerAddress { host: host.to_owned(), instance: None, port: Some(port), dedicated_admin })
 }
 
-fn config(options: &ConnectOptions, address: &ServerAddress) -> Result<Config, ConnectFailure> {
+fn config(options: &ConnectOptions, address: &ServerAddress, port: u16) -> Result<Config, ConnectFailure> {
     let mut config = Config::new();
     // The name that the certificate is held against, so after a redirection the new one.
     config.host(&address.host);
-    config.port(address.tcp_port());
+    // Part of the service that Kerberos asks for.
+    config.port(port);
     config.application_name(APPLICATION_NAME);
     config.client_name(&options.workstation);
     config.readonly(options.read_only);

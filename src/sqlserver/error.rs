@@ -92,14 +92,14 @@ pub enum ConnectFailure {
     #[error("the name {host} cannot be looked up")]
     Name {
         /// The name.
-        host: String,
+        host: Box<str>,
         /// Why.
         #[source]
         source: std::io::Error,
     },
     /// The SQL Server Browser did not name the instance's port.
     #[error(transparent)]
-    Browser(#[from] BrowserError),
+    Browser(Box<BrowserError>),
     /// No address took a connection in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
@@ -121,7 +121,7 @@ pub enum ConnectFailure {
         /// What is wrong with it.
         problem: CertificateProblem,
         /// In the words of the TLS library.
-        told: String,
+        told: Box<str>,
         /// Whether the encryption is strict, where every certificate is validated.
         strict: bool,
     },
@@ -134,7 +134,7 @@ pub enum ConnectFailure {
         /// The server's version.
         version: Option<(u8, u8, u16)>,
         /// In the words of the TLS library.
-        told: String,
+        told: Box<str>,
     },
     /// The server closed the connection in the TLS handshake.
     #[error("SQL Server {} closed the connection during the TLS handshake", version_text(*.version))]
@@ -151,6 +151,9 @@ pub enum ConnectFailure {
     /// The server does not begin with TLS.
     #[error("the server ended a connection that begins with TLS")]
     NoStrictEncryption,
+    /// The server begins with TLS and takes nothing else.
+    #[error("the server takes strict encryption only")]
+    OnlyStrictEncryption,
     /// The server begins with something else than the TLS that strict encryption needs.
     #[error("strict encryption failed: {0}")]
     StrictRefused(String),
@@ -243,23 +246,26 @@ impl SqlServerError {
     }
 }
 
-/// Refusals that pass: the server starts (17187, 18401 while it upgrades itself), or Azure moves a database or is busy
-/// ("Troubleshoot transient connection errors in SQL Database").
-const TRANSIENT_LOGIN_ERRORS: [u32; 9] = [17_187, 18_401, 40_197, 40_501, 40_613, 49_918, 49_919, 49_920, 10_928];
+/// What a server answers to a login while it starts, is paused or has no worker to spare, and Azure while it moves a
+/// database (documentation of errors; "Troubleshoot transient connection errors in SQL Database").
+const TRANSIENT_LOGIN_ERRORS: [u32; 12] =
+    [10_928, 17_142, 17_187, 17_197, 18_401, 40_143, 40_197, 40_501, 40_613, 49_918, 49_919, 49_920];
 
 impl ConnectFailure {
+    /// Whether time can mend it; what only another setting does, it cannot.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Network(_)
-            | Self::Name { .. }
-            | Self::TimedOut(_)
-            | Self::Silent(_)
-            | Self::Stalled(_)
-            | Self::ClosedAtOnce
-            | Self::TlsClosed { .. }
-            | Self::Browser(BrowserError::NoAnswer { .. } | BrowserError::Network { .. }) => true,
             Self::Redirected { source, .. } => source.is_transient(),
-            _ => false,
+            Self::Certificate { .. }
+            | Self::NoEncryption
+            | Self::InsistsOnEncryption
+            | Self::NoStrictEncryption
+            | Self::OnlyStrictEncryption
+            | Self::RedirectLoop(_)
+            | Self::TooManyRedirects(_)
+            | Self::NoKerberos { .. } => false,
+            Self::Browser(error) => !matches!(**error, BrowserError::Name(_) | BrowserError::NoTcp { .. }),
+            _ => true,
         }
     }
 }
@@ -279,7 +285,7 @@ mod tests {
             assert!(!login(number).may_be_retried(), "{number}");
             assert!(login(number).hint().is_some(), "{number}");
         }
-        for number in [40_613, 40_197, 18_401, 17_187] {
+        for number in [40_613, 40_197, 18_401, 17_187, 17_142] {
             assert!(login(number).may_be_retried(), "{number}");
         }
         let connect = |source| SqlServerError::Connect { address: address(), source };

@@ -41,6 +41,9 @@ pub(super) fn of_connecting(error: Error, encryption: Encryption, reached: &Reac
         Error::Tls(text) => of_certificate(&text, strict),
         Error::Protocol(text) if text.contains("requested encryption level") => ConnectFailure::NoEncryption,
         Error::Io { kind, message } => of_stream(kind, message, encryption, reached),
+        other if encryption != Encryption::Strict && prelogin::read(&reached.said()).is_none() => {
+            of_stream(io::ErrorKind::Other, other.to_string(), encryption, reached)
+        }
         other => of_use(other),
     }
 }
@@ -57,15 +60,18 @@ fn of_stream(kind: io::ErrorKind, message: String, encryption: Encryption, reach
             _ => ConnectFailure::Network(io::Error::new(kind, message)),
         };
     }
+    /// A TLS alert.
+    const ALERT: [u8; 2] = [0x15, 0x03];
     let Some(server) = prelogin::read(&said) else {
         return match (reached.is_connected(), said.is_empty()) {
             (true, true) if is_closed => ConnectFailure::ClosedAtOnce,
+            (true, false) if said.starts_with(&ALERT) => ConnectFailure::OnlyStrictEncryption,
             (true, false) => ConnectFailure::NotTds,
             _ => ConnectFailure::Network(io::Error::new(kind, message)),
         };
     };
     match (kind, server.encryption) {
-        (InvalidData, _) => ConnectFailure::TlsRefused { version: server.version, told: message },
+        (InvalidData, _) => ConnectFailure::TlsRefused { version: server.version, told: message.into() },
         _ if reached.is_login_sent() || !is_closed => ConnectFailure::Network(io::Error::new(kind, message)),
         // The driver begins TLS for the login even where the server has none.
         (_, Some(ServerEncryption::NotSupported)) => ConnectFailure::NoEncryption,
@@ -87,7 +93,7 @@ fn of_certificate(text: &str, strict: bool) -> ConnectFailure {
     } else {
         return ConnectFailure::Tls(told);
     };
-    ConnectFailure::Certificate { problem, told, strict }
+    ConnectFailure::Certificate { problem, told: told.into(), strict }
 }
 
 /// What the time ran out on.

@@ -23,10 +23,10 @@ pub(super) fn of_login(number: u32) -> &'static str {
         18_451 | 18_461 => "the server shuts down, or is in single-user mode",
         17_810 => "a server gives one dedicated administrator connection, and another one has it",
         17_892 => "a logon trigger of the server refused it",
-        17_187 | 18_401 => "the server is starting; try again in a minute",
+        17_142 | 17_187 | 17_197 | 18_401 => "the server is starting or paused; try again in a minute",
         4_060 => "the database given with -d cannot be opened by this login",
         40_615 | 40_914 => "the server's firewall does not allow this client",
-        40_197 | 40_501 | 40_613 | 49_918..=49_920 | 10_928 => {
+        40_143 | 40_197 | 40_501 | 40_613 | 49_918..=49_920 | 10_928 => {
             "the service is busy or moving the database; try again in a minute"
         }
         _ => "the login is not tried again",
@@ -46,17 +46,11 @@ pub(super) fn of_connecting(address: &ServerAddress, failure: &ConnectFailure) -
             "-N disable connects without; then the password and all data can be read on the way".to_owned()
         }
         ConnectFailure::InsistsOnEncryption => "leave out -N disable".to_owned(),
+        ConnectFailure::OnlyStrictEncryption => "-N strict is for such a server".to_owned(),
         ConnectFailure::NoStrictEncryption | ConnectFailure::StrictRefused(_) => {
             "-N strict needs SQL Server 2022 or newer, set up for it; leave it out for any other".to_owned()
         }
-        ConnectFailure::Browser(BrowserError::NoTcp { .. }) => {
-            "enable TCP/IP for the instance in SQL Server Configuration Manager".to_owned()
-        }
-        ConnectFailure::Browser(BrowserError::NoAdminPort { .. }) => DEDICATED_ADMIN.to_owned(),
-        ConnectFailure::Browser(BrowserError::NotListed { .. } | BrowserError::Name(_)) => {
-            r"the instance is what stands after the backslash: -S host\instance".to_owned()
-        }
-        ConnectFailure::Browser(_) => BROWSER.to_owned(),
+        ConnectFailure::Browser(error) => of_browser(error).to_owned(),
         ConnectFailure::Name { .. } => {
             "is the host's name right, and does this machine's name server know it?".to_owned()
         }
@@ -90,6 +84,17 @@ pub(super) fn of_connecting(address: &ServerAddress, failure: &ConnectFailure) -
         ),
         ConnectFailure::Protocol(_) => return None,
     })
+}
+
+fn of_browser(error: &BrowserError) -> &'static str {
+    match error {
+        BrowserError::NoTcp { .. } => "enable TCP/IP for the instance in SQL Server Configuration Manager",
+        BrowserError::NoAdminPort { .. } => DEDICATED_ADMIN,
+        BrowserError::NotListed { .. } | BrowserError::Name(_) => {
+            r"the instance is what stands after the backslash: -S host\instance"
+        }
+        _ => BROWSER,
+    }
 }
 
 fn of_certificate(problem: CertificateProblem, strict: bool) -> String {

@@ -3,8 +3,8 @@
 use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
 use crate::model::ServerVersion;
 use crate::statements::{
-    Filters, RenderError, Scope, SessionDefinition, Statements, counter_names, max_duration_seconds, sample_names,
-    snapshot_names, symbol_trace_flags,
+    Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, counter_names,
+    max_duration_seconds, sample_names, snapshot_names, symbol_trace_flags, trace_flags_refusal,
 };
 
 /// What a dry run is of.
@@ -51,6 +51,18 @@ impl DryRun {
             window_seconds: 60,
         }
     }
+
+    /// Why a capture with these options would be refused for its trace flags; the statements are those without them.
+    pub fn refusal(&self) -> Option<&'static str> {
+        let reason = trace_flags_refusal(self.version);
+        let not_needed = || has_rva(self.version).then_some(TRACE_FLAGS_NOT_NEEDED).filter(|_| !self.force_flags);
+        reason.or_else(not_needed).filter(|_| self.trace_flags)
+    }
+}
+
+/// Whether `callstack_rva` is to be expected; a capture looks.
+fn has_rva(version: ServerVersion) -> bool {
+    version >= ServerVersion::V2022
 }
 
 /// A statement and when it is sent.
@@ -88,20 +100,19 @@ const NAME: &str = "xestack:1:{scenario}:<run id>:<host>:<boot>:<process>:<deadl
 pub fn dry_run(sessions: &Sessions, options: &DryRun) -> Result<Vec<DryStatement>, DryRunError> {
     let scenarios = sessions.joined_scenarios(&options.scenario)?;
     let version = options.version;
-    let is_too_old = |scenario: &&&Scenario| version < scenario.minimum_version || version == ServerVersion::AzureDb;
+    let is_too_old = |scenario: &&&Scenario| version < scenario.minimum_version;
     if let Some(scenario) = scenarios.iter().find(is_too_old) {
         return Err(DryRunError::Version { scenario: scenario.name.clone(), version });
     }
     let all_flags = symbol_trace_flags(version);
-    let has_rva = version >= ServerVersion::V2022;
-    let uses_flags = options.trace_flags && !all_flags.is_empty() && (!has_rva || options.force_flags);
+    let uses_flags = options.trace_flags && options.refusal().is_none();
     let run = Run {
         statements: Statements::new(sessions, version),
         options,
         scenarios,
         all_flags,
         uses_flags,
-        uses_rva: has_rva && !uses_flags,
+        uses_rva: has_rva(version) && !uses_flags,
     };
     let mut list = List(Vec::new());
     run.before(&mut list)?;
@@ -134,7 +145,11 @@ impl Run<'_> {
         SessionDefinition {
             name: self.name(scenario),
             keys: if self.options.all_types && scenario.session.value.is_none() { Some(Vec::new()) } else { None },
-            filters: self.options.filters,
+            // On Azure SQL Database every event is of the connected database.
+            filters: match self.options.version {
+                ServerVersion::AzureDb => Filters { database_id: None, ..self.options.filters },
+                _ => self.options.filters,
+            },
             callstack_action: if self.uses_rva { "callstack_rva" } else { "callstack" }.to_owned(),
             target: match self.options.version {
                 ServerVersion::V2008R2 => "asynchronous_bucketizer",
@@ -166,15 +181,12 @@ impl Run<'_> {
         list.add("before: what dead runs left; it is undone", statements.common("list_sessions", &[])?);
         list.add("before: what this login may do", statements.common("rights", &[])?);
         list.add("before: what this build offers", statements.common("capabilities", &[])?);
-        for scenario in self.scenarios.iter().filter(|scenario| scenario.session.value.is_none()) {
-            list.add("before: keys and names on this build", statements.map_names(&scenario.session.map)?);
-        }
         for scenario in &self.scenarios {
-            if let Some(value) = &scenario.session.value {
-                list.add("before: key of the value on this build", statements.map_key(&scenario.session.map, value)?);
-            }
+            list.add("before: fields of the event on this build", statements.event_fields(&scenario.session.event)?);
+            list.add("before: keys and names on this build", statements.map_values(&scenario.session.map)?);
         }
-        if let Some(database) = &self.options.database {
+        let database = self.options.database.as_ref().filter(|_| version != ServerVersion::AzureDb);
+        if let Some(database) = database {
             list.add("before: id of the database", statements.database_id(database)?);
         }
         if !self.all_flags.is_empty() {
@@ -193,9 +205,13 @@ impl Run<'_> {
         }
         list.add("before: options of event sessions here", statements.common("event_session_columns", &[])?);
         list.add("before: triggers that run on what is sent", statements.common("ddl_triggers", &[])?);
-        list.add("before: audits that record it", statements.common("audits", &[])?);
+        if version != ServerVersion::AzureDb {
+            list.add("before: audits that record it", statements.common("audits", &[])?);
+        }
         list.add("before: event sessions that run", statements.common("list_sessions", &[])?);
-        list.add("before: loaded modules", statements.common("dm_os_loaded_modules", &[])?);
+        if version != ServerVersion::AzureDb {
+            list.add("before: loaded modules", statements.common("dm_os_loaded_modules", &[])?);
+        }
         for scenario in &self.scenarios {
             let lock = statements.take_lock(&format!("xestack/{}", scenario.name))?;
             list.add("lock: one capture of a scenario at a time", lock);

@@ -2,6 +2,7 @@
 
 use crate::catalog::sessions::{Scenario, SessionTemplate, Sessions};
 use crate::model::ServerVersion;
+use crate::statements::counters::{self, CounterStatement, batch, polled};
 use crate::statements::{Argument, Filters, RenderError, render};
 
 /// Where a trace flag is turned on.
@@ -81,13 +82,19 @@ impl<'a> Statements<'a> {
         self.version
     }
 
-    /// A statement of `sessions/common` with its values.
+    /// What event sessions belong to there, as DDL says it: `SERVER`, or `DATABASE` on Azure SQL Database.
+    pub fn scope(&self) -> &'static str {
+        if self.version == ServerVersion::AzureDb { "DATABASE" } else { "SERVER" }
+    }
+
+    /// A statement of `sessions/common` with its values; `{scope}` is filled in everywhere.
     pub fn common(&self, name: &str, arguments: &[(&str, Argument<'_>)]) -> Rendered {
         let text = self
             .sessions
             .common_text(name, self.version)
             .ok_or_else(|| RenderError::Missing(format!("common/{name}")))?;
-        render(name, text, arguments)
+        let scope = [("scope", Argument::Keyword(self.scope()))];
+        render(name, text, &[arguments, &scope].concat())
     }
 
     /// CREATE EVENT SESSION, stopped, from one of the scenario's files.
@@ -100,6 +107,7 @@ impl<'a> Statements<'a> {
         let looked_up = format!("{}: {}", map.trim_matches('%'), value.as_deref().unwrap_or("the dominant ones"));
         let arguments = [
             ("session_name", Argument::Name(&session.name)),
+            ("scope", Argument::Keyword(self.scope())),
             ("callstack_action", Argument::Keyword(&session.callstack_action)),
             ("keys", Argument::Keys { field, keys: session.keys.as_deref(), looked_up: &looked_up }),
             ("filters", Argument::Filters(&session.filters)),
@@ -129,24 +137,25 @@ impl<'a> Statements<'a> {
         self.common("read_target", &[("session_text", Argument::Text(name))])
     }
 
-    /// The key of a map value.
-    pub fn map_key(&self, map: &str, value: &str) -> Rendered {
-        self.common("map_keys", &[("map", Argument::Text(map)), ("value", Argument::Text(value))])
+    /// All values of the maps of a name, which may be a pattern of LIKE.
+    pub fn map_values(&self, map: &str) -> Rendered {
+        self.common("map_values", &[("map", Argument::Text(map))])
     }
 
-    /// All keys of a map with their names.
-    pub fn map_names(&self, map: &str) -> Rendered {
-        self.common("map_names", &[("map", Argument::Text(map))])
+    /// Under which names a map may hold a value.
+    pub fn map_texts<'b>(&'b self, map: &str, value: &'b str) -> impl Iterator<Item = &'b str> {
+        self.sessions.map_texts(map, value)
+    }
+
+    /// The fields of an event, given as `package.event`.
+    pub fn event_fields(&self, event: &str) -> Rendered {
+        let (_, name) = event.rsplit_once('.').unwrap_or(("", event));
+        self.common("event_fields", &[("event", Argument::Text(name))])
     }
 
     /// The id of a database.
     pub fn database_id(&self, name: &str) -> Rendered {
         self.common("database_id", &[("database", Argument::Text(name))])
-    }
-
-    /// Values of a map that look like one.
-    pub fn near_map_values(&self, map: &str, pattern: &str) -> Rendered {
-        self.common("near_map_values", &[("map", Argument::Text(map)), ("pattern", Argument::Text(pattern))])
     }
 
     /// The state of trace flags.
@@ -187,15 +196,28 @@ impl<'a> Statements<'a> {
         self.common(statement, &[("value", Argument::Text(scenario.session.value.as_deref().unwrap_or_default()))])
     }
 
-    /// Several counter tables in one batch that never waits for a lock.
-    pub fn poll(&self, names: &[String]) -> Rendered {
-        Ok(format!("SET LOCK_TIMEOUT 0;\n{};\n{NO_LOCK_TIMEOUT}", self.counters(names)?))
+    /// The ways to read a counter table, the newest first; see [`CounterStatement`].
+    pub fn counter(&self, name: &str) -> Result<Vec<CounterStatement>, RenderError> {
+        let texts = self.sessions.common_texts(name, self.version);
+        if texts.is_empty() {
+            return Err(RenderError::Missing(format!("common/{name}")));
+        }
+        Ok(counters::ways(&texts))
     }
 
-    /// Several counter tables in one batch, so that they are of one moment.
+    /// Several counter tables in one batch that never waits for a lock.
+    pub fn poll(&self, names: &[String]) -> Rendered {
+        Ok(polled(&self.first_ways(names)?))
+    }
+
+    /// Several counter tables in one batch, so that they are of one moment; each the first way.
     pub fn counters(&self, names: &[String]) -> Rendered {
-        let statements: Result<Vec<String>, RenderError> = names.iter().map(|name| self.common(name, &[])).collect();
-        Ok(statements?.join(";\n"))
+        Ok(batch(&self.first_ways(names)?))
+    }
+
+    fn first_ways(&self, names: &[String]) -> Result<Vec<String>, RenderError> {
+        let first = |name: &String| Ok(self.counter(name)?.into_iter().next().map(|way| way.sql).unwrap_or_default());
+        names.iter().map(first).collect()
     }
 }
 
@@ -230,5 +252,18 @@ pub fn symbol_trace_flags(version: ServerVersion) -> &'static [u32] {
         ServerVersion::AzureDb | ServerVersion::AzureMi => &[],
         ServerVersion::V2019 | ServerVersion::V2022 | ServerVersion::V2025 => &[3656, 2592],
         _ => &[3656],
+    }
+}
+
+/// Why trace flags are refused where `callstack_rva` exists, unless they are insisted on.
+pub const TRACE_FLAGS_NOT_NEEDED: &str =
+    "trace flags are not needed here: callstack_rva names module, offset and PDB of every frame";
+
+/// Why trace flags are refused in a place that has none of them, whoever asks.
+pub fn trace_flags_refusal(version: ServerVersion) -> Option<&'static str> {
+    match version {
+        ServerVersion::AzureDb => Some("Azure SQL Database has no trace flags"),
+        ServerVersion::AzureMi => Some("Azure SQL Managed Instance has no trace flags for call stacks"),
+        _ => None,
     }
 }

@@ -72,7 +72,7 @@ fn wrong_usage_is_2_and_says_what_is_right() {
             &["capture", "-S", "x", "-U", "a", "-P", "b", "--scenario", "sos-yield", "--force-flags"],
             "--enable-trace-flags",
         ),
-        (&["sql", "--scenario", "sos-yield", "--server-version", "azure-db"], "does not run on azure-db"),
+        (&["sql", "--scenario", "sos-yield", "--server-version", "2008"], "2008R2"),
         (&["simulate", "--workload", "nothing", "--listen", "127.0.0.1:0"], "lock-hash"),
         (&["simulate", "--tls", "maybe"], "strict"),
         (&["simulate", "--login", "bird=FLY", "--listen", "127.0.0.1:0"], "##MS_ServerStateReader##"),

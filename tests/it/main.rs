@@ -12,11 +12,14 @@
 
 mod analyze;
 mod capture;
+mod cleanup;
 mod cli;
 mod connecting;
 mod demo;
 mod doctor;
+mod documents;
 mod fleet;
+mod golden;
 mod hostile;
 mod kill_points;
 mod layers;
@@ -25,6 +28,7 @@ mod live;
 mod outcomes;
 mod parse;
 mod places;
+mod places_table;
 mod report;
 mod right_answers;
 mod rights;

@@ -1,7 +1,11 @@
 //! The places that a server runs in: what is asked of each, and that nothing is taken for granted.
 
 use crate::capture::Lab;
-use xestack::model::ServerVersion;
+use std::sync::{Arc, Mutex};
+use xestack::agent::{CaptureError, Refusal};
+use xestack::catalog::sessions::{EMBEDDED, Sessions};
+use xestack::model::{Problem, ServerVersion, Severity, VerdictKind};
+use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_capture_says_who_answered_and_since_when() {
@@ -20,5 +24,223 @@ async fn a_capture_says_who_answered_and_since_when() {
         assert_eq!(server.clustered, Some(false), "{version}");
         assert!(server.started_ms_ticks.unwrap() < server.ms_ticks.unwrap(), "{version}: {server:?}");
         lab.assert_as_before("identity").await;
+    }
+}
+
+/// The catalogue with one of its files changed: to a build that lacks what the change names, it is a lacking build.
+fn catalogue(changes: &[(&str, &str, &str)]) -> Arc<Sessions> {
+    let mut files: Vec<(&str, String)> = EMBEDDED.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
+    for (path, from, to) in changes {
+        let (_, text) = files.iter_mut().find(|(known, _)| known == path).unwrap();
+        assert!(text.contains(from), "{path} has no {from}");
+        *text = text.replace(from, to);
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    Arc::new(Sessions::from_texts(&files).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_that_lacks_columns_is_read_without_them() {
+    const NEW: &str = "common/dm_os_schedulers@2016.sql";
+    const OLD: &str = "common/dm_os_schedulers.sql";
+    const UNKNOWN: (&str, &str) = ("s.scheduler_id,", "s.scheduler_id, s.never_there,");
+    for (changed, refused, lacks) in [
+        (&[NEW][..], 1, "never_there, total_cpu_usage_ms, total_cpu_idle_capped_ms"),
+        // Then whatever the view has, which is all but what no build has.
+        (&[NEW, OLD], 2, "never_there"),
+    ] {
+        let mut lab = Lab::new(ServerVersion::V2019, |_| {}).await;
+        let changes: Vec<_> = changed.iter().map(|path| (*path, UNKNOWN.0, UNKNOWN.1)).collect();
+        lab.surroundings.sessions = catalogue(&changes);
+        let (outcome, report) = lab.report().await;
+        let problems: Vec<&Problem> =
+            report.capture.problems.iter().filter(|problem| problem.code == "figures_missing").collect();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].severity, Severity::Warning);
+        assert_eq!(
+            problems[0].message,
+            format!("sys.dm_os_schedulers has no {lacks} on this build: what needs that is missing")
+        );
+        // Nothing that decides is missing.
+        assert_eq!(report.verdict.kind, VerdictKind::CpuBoundYields);
+        assert!(outcome.evidence.samples.iter().all(|sample| sample.tables["dm_os_schedulers"].rows.len() >= 8));
+        // Found out once: the batch, then each way by itself.
+        let refusals = outcome.statements.iter().filter(|statement| statement.error == Some(207)).count();
+        assert_eq!(refusals, 1 + refused, "{changed:?}");
+        lab.assert_as_before("lacking columns").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_view_that_does_not_exist_costs_its_own_figures_only() {
+    let mut lab = Lab::new(ServerVersion::V2019, |_| {}).await;
+    lab.surroundings.sessions =
+        catalogue(&[("common/dm_os_latch_stats.sql", "sys.dm_os_latch_stats", "sys.dm_os_latch_statistics")]);
+    let (outcome, report) = lab.report().await;
+    assert_eq!(report.verdict.kind, VerdictKind::CpuBoundYields);
+    assert!(report.latches.is_empty() && !report.waits.is_empty() && !report.spinlocks.is_empty());
+    let told: Vec<&Problem> = report
+        .capture
+        .problems
+        .iter()
+        .filter(|problem| problem.message.contains("dm_os_latch_statistics could not be read"))
+        .collect();
+    assert_eq!(told.len(), 1, "{:?}", report.capture.problems);
+    let refusals = outcome.statements.iter().filter(|statement| statement.error == Some(208)).count();
+    assert_eq!(refusals, 3, "the batch, the text, all of its columns; never again");
+    lab.assert_as_before("lacking view").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_event_or_a_map_lacks_is_said_before_any_change() {
+    const YIELDS: &str = "sos-yield/scenario.toml";
+    const SPINS: &str = "spinlock/scenario.toml";
+    for (scenario, change, told, near) in [
+        (
+            "sos-yield",
+            (YIELDS, "other_fields = [\"opcode\"]", "other_fields = [\"opcode\", \"colour\"]"),
+            "the event sqlos.wait_info has no field colour: scenario sos-yield is not available on build 15.0.",
+            None,
+        ),
+        (
+            "spinlock",
+            (SPINS, "field = \"type\"", "field = \"kind\""),
+            "the event sqlos.spinlock_backoff has no field kind: scenario spinlock is not available on build 15.0.",
+            None,
+        ),
+        (
+            "sos-yield",
+            (YIELDS, "value = \"SOS_SCHEDULER_YIELD\"", "value = \"SOS_YIELD\""),
+            "SOS_YIELD is not in this server's map wait_types",
+            Some("SOS_SCHEDULER_YIELD"),
+        ),
+    ] {
+        let mut lab = Lab::new(ServerVersion::V2019, |_| {}).await;
+        lab.surroundings.sessions = catalogue(&[change]);
+        lab.options.scenario = scenario.to_owned();
+        let error = lab.capture().await.unwrap_err();
+        let CaptureError::Refused { reason: Refusal::Version, text, hint, .. } = &error else { panic!("{error:?}") };
+        assert!(text.starts_with(told), "{text}");
+        assert_eq!(hint.is_some(), near.is_some(), "{hint:?}");
+        assert!(near.is_none_or(|near| hint.as_ref().unwrap().contains(near)), "{hint:?}");
+        lab.assert_as_before(told).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_the_map_names_otherwise_is_found() {
+    let mut lab = Lab::new(ServerVersion::V2017, |_| {}).await;
+    let yields = "sos-yield/scenario.toml";
+    lab.surroundings.sessions = catalogue(&[(yields, "\"SOS_SCHEDULER_YIELD\"", "\"ASYNC_NETWORK_IO\"")]);
+    let outcome = lab.capture().await.unwrap();
+    // 99 is NETWORK_IO on 2017 (published).
+    let [key] = outcome.map_keys.as_slice() else { panic!("{:?}", outcome.map_keys) };
+    assert_eq!((key.map.as_str(), key.value.as_str(), key.key), ("wait_types", "ASYNC_NETWORK_IO", 99));
+    assert!(outcome.statements.iter().any(|statement| statement.sql.contains("WHERE wait_type = 99 AND opcode = 1")));
+    lab.assert_as_before("alias").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn azure_sql_database_is_captured_in_the_scope_of_the_database() {
+    for scenario in ["sos-yield", "spinlock", "sos-yield+spinlock"] {
+        let mut lab = Lab::new(ServerVersion::AzureDb, |_| {}).await;
+        lab.options.scenario = scenario.to_owned();
+        lab.options.trace_flags.enable = false;
+        lab.options.max_events_per_second = Some(1_000_000);
+        let (outcome, report) = lab.report().await;
+        let context = format!("{scenario}: {:?}", report.capture.problems);
+        assert!(report.stacks.total_events > 0, "{context}");
+        assert!(!report.waits.is_empty() && !report.spinlocks.is_empty(), "{context}");
+        // The frames name their PDBs, and nothing else is missing.
+        let partial = report.capture.problems.iter().filter(|problem| problem.severity == Severity::Partial);
+        assert!(partial.clone().all(|problem| problem.code == "unresolved_frames"), "{context}");
+        let server = outcome.evidence.server.as_ref().unwrap();
+        assert_eq!((server.version, server.database.as_deref()), (Some(ServerVersion::AzureDb), Some("OneRow")));
+        for statement in &outcome.statements {
+            assert_eq!(statement.error, None, "{}", statement.sql);
+            for foreign in ["ON SERVER", "sys.server_", "sys.dm_xe_sessions", "sys.dm_os_wait_stats", "DBCC", "master."]
+            {
+                assert!(!statement.sql.contains(foreign), "{foreign}: {}", statement.sql);
+            }
+        }
+        // That only this database was seen is told, and which view the waits are of.
+        assert!(outcome.evidence.sessions.iter().all(|session| session.filters == ["database OneRow"]), "{context}");
+        let told = report.findings.iter().find(|finding| finding.name == "events_left_out").unwrap();
+        assert!(told.text.contains("Only events of database OneRow were counted"), "{}", told.text);
+        assert!(told.text.contains("sys.dm_db_wait_stats"), "{}", told.text);
+        assert!(outcome.left_behind.is_empty());
+        lab.assert_as_before(&context).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn azure_sql_database_says_what_it_does_not_have() {
+    let refused = async |change: &dyn Fn(&mut Lab)| {
+        let sent = Arc::new(Mutex::new(String::new()));
+        let hooks = {
+            let sent = Arc::clone(&sent);
+            Hooks::new(move |point: &HookPoint<'_>| {
+                sent.lock().unwrap().push_str(point.sql);
+                HookAction::Continue
+            })
+        };
+        let mut lab = Lab::new(ServerVersion::AzureDb, |launch| launch.hooks = hooks).await;
+        lab.options.trace_flags.enable = false;
+        change(&mut lab);
+        let error = lab.capture().await.unwrap_err();
+        let CaptureError::Refused { reason, text, hint, .. } = error else { panic!("{error:?}") };
+        assert!(!sent.lock().unwrap().contains("EVENT SESSION ["), "{text}");
+        lab.assert_as_before(&text).await;
+        (reason, text, hint.unwrap_or_default())
+    };
+    let (reason, text, hint) = refused(&|lab| lab.surroundings.connect.database = None).await;
+    assert_eq!(reason, Refusal::Version);
+    assert!(text.contains("belong to one database") && hint.contains("-d DATABASE"), "{text} {hint}");
+    let (reason, text, hint) = refused(&|lab| lab.options.trace_flags.enable = true).await;
+    assert_eq!((reason, text.as_str()), (Refusal::Policy, "Azure SQL Database has no trace flags"));
+    assert!(hint.contains("callstack_rva needs none"), "{hint}");
+    let (reason, text, hint) = refused(&|lab| lab.options.database = Some("Archive".to_owned())).await;
+    assert_eq!(reason, Refusal::Version);
+    assert!(text.contains("which is OneRow") && hint.contains("-d Archive"), "{text} {hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connected_database_of_azure_needs_no_filter() {
+    let mut lab = Lab::new(ServerVersion::AzureDb, |_| {}).await;
+    lab.options.trace_flags.enable = false;
+    lab.options.database = Some("onerow".to_owned());
+    let outcome = lab.capture().await.unwrap();
+    assert!(!outcome.statements.iter().any(|statement| statement.sql.contains("database_id =")));
+    assert_eq!(outcome.evidence.sessions[0].filters, ["database OneRow"]);
+    lab.assert_as_before("filter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_managed_instance_is_captured_without_trace_flags() {
+    for scenario in ["sos-yield", "spinlock"] {
+        let mut lab = Lab::new(ServerVersion::AzureMi, |_| {}).await;
+        lab.options.scenario = scenario.to_owned();
+        lab.options.max_events_per_second = Some(1_000_000);
+        for force in [false, true] {
+            lab.options.trace_flags.enable = true;
+            lab.options.trace_flags.force = force;
+            let error = lab.capture().await.unwrap_err();
+            let CaptureError::Refused { reason: Refusal::Policy, text, hint, .. } = &error else { panic!("{error:?}") };
+            assert!(text.contains("Managed Instance has no trace flags"), "{text}");
+            assert!(hint.as_ref().unwrap().contains("callstack_rva needs none"), "{hint:?}");
+        }
+        lab.options.trace_flags.enable = false;
+        lab.options.trace_flags.force = false;
+        let (outcome, report) = lab.report().await;
+        let context = format!("{scenario}: {:?}", report.capture.problems);
+        assert!(report.stacks.total_events > 0 && report.capture.trace_flags.is_empty(), "{context}");
+        let sent = |text: &str| outcome.statements.iter().any(|statement| statement.sql.contains(text));
+        assert!(
+            sent("ON SERVER") && sent("package0.callstack_rva") && !sent("ON DATABASE") && !sent("DBCC"),
+            "{context}"
+        );
+        assert!(outcome.statements.iter().all(|statement| statement.error.is_none()), "{context}");
+        assert!(outcome.evidence.sessions.iter().all(|session| session.filters.is_empty()), "{context}");
+        lab.assert_as_before(&context).await;
     }
 }

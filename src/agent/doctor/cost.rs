@@ -25,7 +25,7 @@ pub(super) async fn of_a_poll(
     let before = own_cpu_ms(server, statements).await?;
     let started = clock.monotonic();
     for _reading in 0..READINGS {
-        let (snapshot, _) = counters::read_each(server, statements, &**clock, &names).await?;
+        let snapshot = counters::read_each(server, statements, &**clock, &names).await?.snapshot;
         if snapshot.tables.is_empty() {
             return Ok(None);
         }

@@ -4,7 +4,7 @@
 mod cost;
 mod outlook;
 
-use crate::agent::preflight::{self, Plan, rights, side_effects};
+use crate::agent::preflight::{self, Plan, error_log, rights, side_effects};
 use crate::agent::run::Marker;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Surroundings, counters};
@@ -214,7 +214,7 @@ async fn trace_flags(
 fn with_error_log(outlooks: Vec<ScenarioOutlook>, flags: &TraceFlagOutlook) -> Vec<ScenarioOutlook> {
     /// Windows of a day, one every fifteen minutes.
     const WINDOWS: u64 = 96;
-    let trace_flag_lines = if flags.opt_in_accepted { outlook::lines_of_flags(flags.symbol_flags.len()) } else { 0 };
+    let trace_flag_lines = if flags.opt_in_accepted { error_log::of_flags(flags.symbol_flags.len()) } else { 0 };
     let told = |mut scenario: ScenarioOutlook| {
         scenario.error_log.trace_flag_lines = if scenario.would_run.is_some() { trace_flag_lines } else { 0 };
         let lines = scenario.error_log.session_lines + scenario.error_log.trace_flag_lines;

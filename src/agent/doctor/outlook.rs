@@ -1,7 +1,7 @@
 //! Owns what follows from what was found: pure.
 
 use crate::agent::preflight::rights::{Need, Readiness, Rights, Standing};
-use crate::agent::preflight::{self, Plan, SideEffects};
+use crate::agent::preflight::{self, Plan, SideEffects, error_log};
 use crate::agent::{CaptureError, Refusal, counters};
 use crate::catalog::sessions::Scenario;
 use crate::model::{
@@ -50,10 +50,8 @@ pub(super) fn of_scenario(
             outlook.remedy = error.hint();
         }
     }
-    if outlook.would_run.is_some() && tells_of_sessions(&server.product_version) {
-        let surveys = scenarios.iter().filter(|scenario| scenario.survey.is_some()).count();
-        // Each session starts and stops.
-        outlook.error_log.session_lines = 2 * (scenarios.len() + surveys) as u64;
+    if outlook.would_run.is_some() {
+        outlook.error_log.session_lines = error_log::of_sessions(&server.product_version, scenarios);
     }
     outlook
 }
@@ -76,19 +74,6 @@ fn would_run(plan: &Plan) -> Option<WouldRun> {
         events_per_second_limit: scenario.limits.max_events_per_second,
         survey_seconds: scenario.survey.as_ref().map(|survey| survey.seconds),
     })
-}
-
-/// SQL Server 2022 wrote a line for each start and stop of an event session until CU15, build 16.0.4145 (published
-/// answer of the product's support).
-fn tells_of_sessions(product_version: &str) -> bool {
-    const CU15: u32 = 4145;
-    let numbers: Vec<Option<u32>> = product_version.split('.').map(|part| part.parse().ok()).collect();
-    matches!(numbers.as_slice(), [Some(16), Some(0), Some(build), ..] if *build < CU15)
-}
-
-/// Lines of the opt-in, at most: each flag on and off for the connection, and on and off globally.
-pub(super) fn lines_of_flags(flags: usize) -> u64 {
-    4 * flags as u64
 }
 
 pub(super) fn of_login(rights: &Rights) -> LoginRights {
@@ -169,25 +154,4 @@ pub(super) fn symbols(server: &ServerIdentity, scenarios: &[ScenarioOutlook]) ->
         ("module_offset_or_address", text)
     };
     SymbolOutlook { frames: frames.to_owned(), text: format!("{text} Nothing leaves this machine.") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::tells_of_sessions;
-
-    #[test]
-    fn session_starts_are_logged_on_2022_before_cu15_only() {
-        for (version, tells) in [
-            ("16.0.1000.6", true),
-            ("16.0.4135.4", true),
-            ("16.0.4145.4", false),
-            ("15.0.4123.1", false),
-            ("17.0.1000.7", false),
-            ("16", false),
-            ("", false),
-            ("x.y.z", false),
-        ] {
-            assert_eq!(tells_of_sessions(version), tells, "{version}");
-        }
-    }
 }

@@ -4,7 +4,7 @@ use super::{FlagState, Look, ScenarioPlan, Slots, keys, look, objects};
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
 use crate::catalog::sessions::Scenario;
-use crate::model::{Problem, Snapshot};
+use crate::model::{Problem, ServerIdentity, Snapshot};
 use crate::statements::{Filters, Statements, max_duration_seconds};
 use std::collections::BTreeMap;
 
@@ -48,23 +48,28 @@ pub(super) struct Found {
 pub(super) async fn find(
     server: &mut Server,
     statements: &Statements<'_>,
+    identity: &ServerIdentity,
     scenarios: &[Scenario],
     options: &CaptureOptions,
     problems: &mut Vec<Problem>,
 ) -> Result<Found, CaptureError> {
     let capabilities = objects::capabilities(server, statements).await?;
-    let (callstack_action, target) = objects::choose_objects(&capabilities, scenarios, options)?;
-    let map_names = keys::map_names(server, statements, scenarios).await?;
+    let (callstack_action, target) = objects::choose_objects(&capabilities, identity, scenarios, options)?;
+    let mut map_names = BTreeMap::new();
     let mut planned = Vec::new();
     for scenario in scenarios {
+        let map = keys::map_values(server, statements, scenario, identity).await?;
+        if scenario.session.value.is_none() {
+            map_names.extend(map.by_key());
+        }
         planned.push(ScenarioPlan {
             scenario: scenario.clone(),
-            keys: keys::keys(server, statements, scenario, options, &map_names, problems).await?,
+            keys: keys::keys(statements, scenario, &map, options, problems)?,
             slots: choose_slots(scenario, options, callstack_action == "callstack_rva")?,
             events_per_second: None,
         });
     }
-    let filters = keys::filters(server, statements, options).await?;
+    let filters = keys::filters(server, statements, options, identity).await?;
     let flags = look::flag_states(server, statements, problems).await?;
     let has_max_duration = has_max_duration(server, statements).await?;
     Ok(Found { scenarios: planned, map_names, flags, filters, callstack_action, target, has_max_duration })

@@ -1,43 +1,116 @@
-//! Owns looking up what predicates compare with: keys of maps, which differ between builds, and database ids. No built-in
-//! number is ever used.
+//! Owns looking up what predicates compare with: the fields of events and the keys of maps, which differ between builds, and
+//! database ids. No built-in number is ever used. Names are compared here and not on the server, whose collation may tell
+//! case apart or know another alphabet.
 
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
 use crate::catalog::sessions::Scenario;
-use crate::model::{Problem, Severity};
+use crate::model::{Problem, ServerIdentity, ServerVersion, Severity};
 use crate::statements::{Filters, Statements};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of the keys of maps in which the scenarios have no single value.
-pub(super) async fn map_names(
-    server: &mut Server,
-    statements: &Statements<'_>,
-    scenarios: &[Scenario],
-) -> Result<BTreeMap<u64, String>, CaptureError> {
-    let mut names = BTreeMap::new();
-    for scenario in scenarios.iter().filter(|scenario| scenario.session.value.is_none()) {
-        let table = server.table(&statements.map_names(&scenario.session.map)?).await?;
-        for row in 0..table.rows.len() {
-            let key = table.integer(row, "map_key").and_then(|key| u64::try_from(key).ok());
-            if let (Some(key), Some(name)) = (key, table.text(row, "map_value")) {
-                names.insert(key, name.to_owned());
-            }
-        }
-    }
-    Ok(names)
+/// The values of the map that a scenario's keys are of, on this build.
+pub(super) struct MapValues {
+    /// The map's name.
+    map: String,
+    /// Keys and their values; builds are known to have several keys of one value.
+    values: Vec<(u64, String)>,
 }
 
-/// The keys of a scenario on this build: of its one value, of the spinlocks asked for, or left to the survey.
-pub(super) async fn keys(
+impl MapValues {
+    /// Values by key.
+    pub(super) fn by_key(&self) -> BTreeMap<u64, String> {
+        self.values.iter().cloned().collect()
+    }
+
+    /// The keys of a value: as it is written, else without regard to case.
+    fn keys_of(&self, name: &str) -> BTreeSet<u64> {
+        let keys = |is_it: fn(&str, &str) -> bool| -> BTreeSet<u64> {
+            self.values.iter().filter(|(_, value)| is_it(value, name)).map(|(key, _)| *key).collect()
+        };
+        let exact = keys(|value, name| value == name);
+        if exact.is_empty() { keys(str::eq_ignore_ascii_case) } else { exact }
+    }
+
+    fn missing(&self, name: &str) -> CaptureError {
+        const SHOWN: usize = 5;
+        let mut near: Vec<(Reverse<usize>, &str)> = self
+            .values
+            .iter()
+            .map(|(_, value)| (Reverse(shared_words(value, name)), value.as_str()))
+            .filter(|(shared, _)| shared.0 > 0)
+            .collect();
+        near.sort_unstable();
+        near.dedup();
+        let near: Vec<&str> = near.into_iter().take(SHOWN).map(|(_, value)| value).collect();
+        let hint = (!near.is_empty()).then(|| format!("near names there: {}", near.join(", ")));
+        CaptureError::refused(Refusal::Version, format!("{name} is not in this server's map {}", self.map), hint)
+    }
+}
+
+/// Words of more than two letters that two names have in common.
+fn shared_words(known: &str, name: &str) -> usize {
+    let words = |text: &str| text.split('_').map(str::to_ascii_uppercase).collect::<BTreeSet<_>>();
+    words(known).intersection(&words(name)).filter(|word| word.len() > 2).count()
+}
+
+/// Checks that the event has the fields that the scenario's predicate tests, and reads the map of its keys: the one that
+/// the field itself names, where several have a name as the scenario expects.
+pub(super) async fn map_values(
     server: &mut Server,
     statements: &Statements<'_>,
     scenario: &Scenario,
+    identity: &ServerIdentity,
+) -> Result<MapValues, CaptureError> {
+    let session = &scenario.session;
+    let fields = server.table(&statements.event_fields(&session.event)?).await?;
+    let event = session.event.rsplit('.').next().unwrap_or_default();
+    let row_of = |field: &str| {
+        (0..fields.rows.len()).find(|&row| {
+            let is = |column: &str, text: &str| fields.text(row, column).is_some_and(|value| value.trim() == text);
+            is("name", field) && is("object_name", event) && is("column_type", "data")
+        })
+    };
+    if let Some(field) = [&session.field].into_iter().chain(&session.other_fields).find(|field| row_of(field).is_none())
+    {
+        let text = format!(
+            "the event {} has no field {field}: scenario {} is not available on build {}",
+            session.event, scenario.name, identity.product_version
+        );
+        return Err(CaptureError::refused(Refusal::Version, text, None));
+    }
+    let named = row_of(&session.field).and_then(|row| fields.text(row, "type_name")).map(str::trim);
+    let table = server.table(&statements.map_values(&session.map)?).await?;
+    let is_named = |row: usize| table.text(row, "name").map(str::trim) == named;
+    let some_named = (0..table.rows.len()).any(is_named);
+    let mut map = session.map.trim_matches('%').to_owned();
+    let mut values = Vec::new();
+    for row in (0..table.rows.len()).filter(|&row| !some_named || is_named(row)) {
+        let key = table.integer(row, "map_key").and_then(|key| u64::try_from(key).ok());
+        if let (Some(key), Some(value)) = (key, table.text(row, "map_value")) {
+            values.push((key, value.trim().to_owned()));
+            map = table.text(row, "name").map_or(map, |name| name.trim().to_owned());
+        }
+    }
+    Ok(MapValues { map, values })
+}
+
+/// The keys of a scenario on this build: of its one value, of the spinlocks asked for, or left to the survey.
+pub(super) fn keys(
+    statements: &Statements<'_>,
+    scenario: &Scenario,
+    map: &MapValues,
     options: &CaptureOptions,
-    map_names: &BTreeMap<u64, String>,
     problems: &mut Vec<Problem>,
 ) -> Result<Option<Vec<u64>>, CaptureError> {
     if let Some(value) = &scenario.session.value {
-        return Ok(Some(vec![map_key(server, statements, &scenario.session.map, value, problems).await?]));
+        let keys = statements
+            .map_texts(&scenario.session.map, value)
+            .map(|text| map.keys_of(text))
+            .find(|keys| !keys.is_empty())
+            .ok_or_else(|| map.missing(value))?;
+        return Ok(Some(vec![one_key(&keys, value, map, problems)]));
     }
     if options.all_types {
         return Ok(Some(Vec::new()));
@@ -45,32 +118,46 @@ pub(super) async fn keys(
     if options.spinlocks.is_empty() {
         return Ok(None);
     }
-    let key_of = |name: &String| {
-        map_names.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(key, _)| *key).ok_or_else(|| {
-            let text =
-                format!("the spinlock {name} is not in this server's map {}", scenario.session.map.trim_matches('%'));
-            let near: Vec<&str> =
-                map_names.values().filter(|known| shares_a_word(known, name)).map(String::as_str).take(5).collect();
-            let hint = (!near.is_empty()).then(|| format!("near names there: {}", near.join(", ")));
-            CaptureError::refused(Refusal::Version, text, hint)
-        })
-    };
-    Ok(Some(options.spinlocks.iter().map(key_of).collect::<Result<Vec<u64>, CaptureError>>()?))
+    let mut keys = BTreeSet::new();
+    for name in &options.spinlocks {
+        let of_name = map.keys_of(name);
+        if of_name.is_empty() {
+            return Err(map.missing(name));
+        }
+        keys.extend(of_name);
+    }
+    Ok(Some(keys.into_iter().collect()))
 }
 
-fn shares_a_word(known: &str, name: &str) -> bool {
-    name.split('_')
-        .filter(|word| word.len() > 2)
-        .any(|word| known.split('_').any(|part| part.eq_ignore_ascii_case(word)))
+fn one_key(keys: &BTreeSet<u64>, value: &str, map: &MapValues, problems: &mut Vec<Problem>) -> u64 {
+    let key = keys.first().copied().unwrap_or_default();
+    if keys.len() > 1 {
+        let message = format!("{value} has several keys in the map {} ({keys:?}); only {key} was captured", map.map);
+        problems.push(Problem::new("map_key_ambiguous", Severity::Partial, message));
+    }
+    key
 }
 
 pub(super) async fn filters(
     server: &mut Server,
     statements: &Statements<'_>,
     options: &CaptureOptions,
+    identity: &ServerIdentity,
 ) -> Result<Filters, CaptureError> {
+    let session_id = options.session_id;
+    let sample_one_in = options.sample_one_in.filter(|n| *n > 1);
     let database_id = match &options.database {
-        None => None,
+        // There every event is of the connected database already.
+        Some(name) if identity.version == Some(ServerVersion::AzureDb) => {
+            let connected = identity.database.as_deref().unwrap_or_default();
+            if !connected.eq_ignore_ascii_case(name) {
+                let text =
+                    format!("event sessions of Azure SQL Database see the connected database, which is {connected}");
+                let hint = format!("connect to it with -d {name}");
+                return Err(CaptureError::refused(Refusal::Version, text, Some(hint)));
+            }
+            None
+        }
         Some(name) => {
             let id = server.table(&statements.database_id(name)?).await?.integer(0, "database_id");
             let id = id.and_then(|id| u64::try_from(id).ok());
@@ -78,31 +165,36 @@ pub(super) async fn filters(
                 || CaptureError::refused(Refusal::Version, format!("there is no database {name} on the server"), None);
             Some(id.ok_or_else(missing)?)
         }
+        None => None,
     };
-    Ok(Filters { database_id, session_id: options.session_id, sample_one_in: options.sample_one_in.filter(|n| *n > 1) })
+    Ok(Filters { database_id, session_id, sample_one_in })
 }
 
-async fn map_key(
-    server: &mut Server,
-    statements: &Statements<'_>,
-    map: &str,
-    value: &str,
-    problems: &mut Vec<Problem>,
-) -> Result<u64, CaptureError> {
-    let table = server.table(&statements.map_key(map, value)?).await?;
-    let keys: BTreeSet<u64> =
-        (0..table.rows.len()).filter_map(|row| u64::try_from(table.integer(row, "map_key")?).ok()).collect();
-    let Some(&key) = keys.first() else {
-        let pattern = format!("%{}%", value.rsplit('_').next().unwrap_or(value));
-        let near = server.table(&statements.near_map_values(map, &pattern)?).await?;
-        let near: Vec<&str> = (0..near.rows.len()).filter_map(|row| near.text(row, "map_value")).collect();
-        let hint = (!near.is_empty()).then(|| format!("near names there: {}", near.join(", ")));
-        let text = format!("{value} is not in this server's map {map}");
-        return Err(CaptureError::refused(Refusal::Version, text, hint));
-    };
-    if keys.len() > 1 {
-        let message = format!("{value} has several keys in the map {map} ({keys:?}); only {key} was captured");
-        problems.push(Problem::new("map_key_ambiguous", Severity::Partial, message));
+#[cfg(test)]
+mod tests {
+    use super::MapValues;
+
+    fn map(values: &[(u64, &str)]) -> MapValues {
+        let values = values.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+        MapValues { map: "wait_types".into(), values }
     }
-    Ok(key)
+
+    #[test]
+    fn a_value_is_found_as_it_is_written_and_else_whatever_its_case() {
+        let map = map(&[(1, "LOCK_HASH"), (2, "lock_hash"), (3, "MUTEX"), (4, "MUTEX")]);
+        for (name, keys) in
+            [("LOCK_HASH", &[1][..]), ("lock_hash", &[2]), ("Lock_Hash", &[1, 2]), ("mutex", &[3, 4]), ("LOCK", &[])]
+        {
+            assert_eq!(map.keys_of(name).into_iter().collect::<Vec<_>>(), keys, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_missing_names_those_that_share_most_words_with_it() {
+        let map = map(&[(1, "SOS_YIELD"), (2, "XE_TIMER"), (3, "SOS_WORKER"), (4, "SOS_YIELD")]);
+        let hint = |name: &str| map.missing(name).hint();
+        assert_eq!(hint("SOS_SCHEDULER_YIELD").as_deref(), Some("near names there: SOS_YIELD, SOS_WORKER"));
+        assert_eq!(hint("XE_NOTHING"), None);
+        assert_eq!(map.missing("A").to_string(), "refused (version): A is not in this server's map wait_types");
+    }
 }

@@ -9,7 +9,7 @@ use crate::agent::{CaptureError, CaptureOptions, Refusal, counters, meaning};
 use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{Statements, counter_names, symbol_trace_flags};
+use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, counter_names, symbol_trace_flags};
 use std::time::Duration;
 
 /// How long the look takes.
@@ -133,10 +133,12 @@ pub(super) async fn check_counters(
     clock: &dyn Clock,
     problems: &mut Vec<Problem>,
 ) -> Result<(), CaptureError> {
-    let (snapshot, unreadable) = counters::read_each(server, statements, clock, &counter_names(scenarios)).await?;
+    let counters::Reading { snapshot, lacking, unreadable } =
+        counters::read_each(server, statements, clock, &counter_names(scenarios)).await?;
+    problems.extend(lacking);
     let hint = |error: &SqlServerError| error.number().and_then(|number| rights.view_refused_hint(number));
-    problems.extend(unreadable.iter().map(|(name, error)| {
-        let problem = counters::unreadable(name, error);
+    problems.extend(unreadable.iter().map(|(view, error)| {
+        let problem = counters::unreadable(view, error);
         hint(error).map_or(problem.clone(), |hint| problem.with_hint(hint))
     }));
     match unreadable.into_iter().next() {
@@ -231,8 +233,7 @@ pub(super) fn flags_to_use(
     }
     if !options.trace_flags.force {
         if uses_rva {
-            let text = "trace flags are not needed here: callstack_rva names module, offset and PDB of every frame";
-            return Err(refused(text.to_owned()));
+            return Err(refused(TRACE_FLAGS_NOT_NEEDED.to_owned()));
         }
         if let Some(reason) = flags_policy(look.cpu_share, &look.after, limit) {
             return Err(refused(format!("trace flags are refused: {reason}")));

@@ -1,17 +1,20 @@
 //! Owns everything that is settled before the first change on a server: who it is, what it can do, what this login may,
 //! how many events are to be expected. Nothing here changes anything.
 
+pub(super) mod error_log;
 mod events;
 mod identity;
 mod keys;
 mod look;
 mod objects;
+mod place;
 pub(crate) mod rights;
 pub(crate) mod side_effects;
 
 pub(super) use events::EventPlan;
 pub(super) use identity::identify;
 pub(super) use look::{FlagState, check_rate, flags_policy, read_flags};
+pub(super) use place::{known_version, limited_to};
 pub(super) use side_effects::SideEffects;
 
 use crate::agent::clock::Clock;
@@ -102,13 +105,13 @@ pub(super) async fn plan(
     clock: &dyn Clock,
     interrupt: &Interrupt,
 ) -> Result<Plan, CaptureError> {
-    let version = supported_version(&identity, scenarios)?;
+    let version = place::supported_version(&identity, scenarios, options)?;
     let statements = Statements::new(sessions, version);
     let rights = rights::read(server, &statements).await?;
     let mut problems = Vec::new();
     let counters_only = counters_only(&rights, options)?;
     let mut found = match &counters_only {
-        None => Some(events::find(server, &statements, scenarios, options, &mut problems).await?),
+        None => Some(events::find(server, &statements, &identity, scenarios, options, &mut problems).await?),
         Some(_) => None,
     };
     problems.extend(counters_only);
@@ -147,7 +150,7 @@ pub(super) async fn plan(
             problems,
         });
     };
-    let modules = modules(server, &statements, &mut problems).await?;
+    let modules = modules(server, &statements, found.uses_rva(), &mut problems).await?;
     let side_effects = side_effects::read(server, &statements).await?;
     Ok(Plan {
         server: identity,
@@ -202,51 +205,35 @@ fn counters_only(rights: &Rights, options: &CaptureOptions) -> Result<Option<Pro
     Ok(None)
 }
 
-/// The version that answered, where it is one that statements exist for.
-pub(super) fn known_version(identity: &ServerIdentity) -> Result<ServerVersion, CaptureError> {
-    identity.version.ok_or_else(|| {
-        let text = format!("version {} of the server is not known", identity.product_version);
-        CaptureError::refused(Refusal::Version, text, None)
-    })
-}
-
-fn supported_version(identity: &ServerIdentity, scenarios: &[Scenario]) -> Result<ServerVersion, CaptureError> {
-    let refused = |text: String| CaptureError::refused(Refusal::Version, text, None);
-    let version = known_version(identity)?;
-    if let Some(scenario) = scenarios.iter().find(|scenario| version < scenario.minimum_version) {
-        return Err(refused(format!(
-            "scenario {} needs SQL Server {} or newer",
-            scenario.name, scenario.minimum_version
-        )));
-    }
-    if version == ServerVersion::AzureDb {
-        return Err(refused(
-            "Azure SQL Database is not supported yet: its event sessions are of another scope".to_owned(),
-        ));
-    }
-    Ok(version)
-}
-
 /// Share of scheduler time above which trace flags are refused: the strictest of the scenarios.
 pub(super) fn cpu_limit(scenarios: &[Scenario]) -> f64 {
     scenarios.iter().map(|scenario| scenario.limits.max_cpu_for_trace_flags).fold(1.0, f64::min)
 }
 
+/// The loaded modules. Azure SQL Database shows none; frames of `callstack_rva` need none.
 async fn modules(
     server: &mut Server,
     statements: &Statements<'_>,
+    uses_rva: bool,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<Module>, CaptureError> {
-    match server.table(&statements.common("dm_os_loaded_modules", &[])?).await {
-        Ok(table) => Ok((0..table.rows.len()).filter_map(|row| module(&table, row)).collect()),
-        Err(error) if error.is_connection_lost() => Err(error.into()),
-        Err(error) => {
-            let message = format!("the loaded modules could not be read: {}", counters::chain(&error));
+    let answer = match statements.version() {
+        ServerVersion::AzureDb => Err("Azure SQL Database shows none".to_owned()),
+        _ => match server.table(&statements.common("dm_os_loaded_modules", &[])?).await {
+            Err(error) if error.is_connection_lost() => return Err(error.into()),
+            answer => answer.map_err(|error| counters::chain(&error)),
+        },
+    };
+    let unreadable = |reason: String| {
+        if !uses_rva {
+            let message = format!("the loaded modules could not be read: {reason}");
             let problem = Problem::new("modules_unreadable", Severity::Warning, message);
             problems.push(problem.with_hint("bare addresses of this capture cannot be resolved later without them"));
-            Ok(Vec::new())
         }
-    }
+        Table::default()
+    };
+    let table = answer.unwrap_or_else(unreadable);
+    Ok((0..table.rows.len()).filter_map(|row| module(&table, row)).collect())
 }
 
 fn module(table: &Table, row: usize) -> Option<Module> {

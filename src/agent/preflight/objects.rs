@@ -3,6 +3,7 @@
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
 use crate::catalog::sessions::Scenario;
+use crate::model::ServerIdentity;
 use crate::statements::Statements;
 use std::collections::BTreeSet;
 
@@ -34,11 +35,13 @@ pub(super) async fn capabilities(
 /// can symbolise.
 pub(super) fn choose_objects(
     capabilities: &Capabilities,
+    identity: &ServerIdentity,
     scenarios: &[Scenario],
     options: &CaptureOptions,
 ) -> Result<(&'static str, &'static str), CaptureError> {
     let missing = |what: &str| {
-        CaptureError::refused(Refusal::Version, format!("{what} does not exist on this build of the server"), None)
+        let text = format!("{what} does not exist on build {} of the server", identity.product_version);
+        CaptureError::refused(Refusal::Version, text, None)
     };
     for event in scenarios.iter().map(|scenario| &scenario.session.event) {
         if !capabilities.has("event", event.rsplit('.').next().unwrap_or_default()) {

@@ -2,7 +2,7 @@
 
 use crate::agent::counters;
 use crate::agent::server::Server;
-use crate::model::Table;
+use crate::model::{ServerVersion, Table};
 use crate::sqlserver::SqlServerError;
 use crate::statements::Statements;
 use std::collections::BTreeMap;
@@ -56,7 +56,9 @@ pub(crate) async fn read(server: &mut Server, statements: &Statements<'_>) -> Re
     let mut found = SideEffects::default();
     type Add = fn(&mut SideEffects, &Table);
     let looks: [(&str, Add); 2] = [("ddl_triggers", SideEffects::add_triggers), ("audits", SideEffects::add_audits)];
-    for (name, add) in looks {
+    // Azure SQL Database audits outside of what its users' databases show.
+    let is_shown = |name: &str| name != "audits" || statements.version() != ServerVersion::AzureDb;
+    for (name, add) in looks.into_iter().filter(|(name, _)| is_shown(name)) {
         let Ok(sql) = statements.common(name, &[]) else { continue };
         match server.table(&sql).await {
             Ok(table) => add(&mut found, &table),

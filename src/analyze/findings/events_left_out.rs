@@ -2,7 +2,7 @@
 
 use crate::{
     analyze::{deltas::some_of, facts::Facts},
-    model::Finding,
+    model::{Finding, ServerVersion},
 };
 
 /// Whether any session counts only some of its events by design.
@@ -24,10 +24,14 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
         ));
     }
     if !filters.is_empty() {
-        sentences.push(format!(
-            "Only events of {} were counted: shares are of these, while the counters are the whole server's.",
-            some_of(&filters)
-        ));
+        let version = facts.evidence.server.as_ref().and_then(|server| server.version);
+        let counters = if version == Some(ServerVersion::AzureDb) {
+            "waits are those of the connected database (sys.dm_db_wait_stats), and the other counters the whole server's"
+        } else {
+            "the counters are the whole server's"
+        };
+        sentences
+            .push(format!("Only events of {} were counted: shares are of these, while {counters}.", some_of(&filters)));
     }
     let state = match (sampled.is_some(), filters.is_empty()) {
         (true, true) => "sampled",

@@ -8,6 +8,7 @@ pub mod events_left_out;
 mod events_per_backoff;
 mod idle_waits;
 pub mod other_event_sessions;
+mod own_cost;
 mod signal_share;
 pub mod spinlock_contention;
 mod spinlock_name;
@@ -49,6 +50,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     findings.push(cpu_pressure::finding(facts));
     findings.extend(cpu_capped::finding(facts));
     findings.extend(other_event_sessions::finding(facts));
+    findings.extend(own_cost::finding(facts));
     findings.extend(events_left_out::finding(facts));
     findings.push(wait_capacity::finding(facts));
     findings.push(signal_share::finding(facts));

@@ -17,11 +17,8 @@ pub fn suspects(facts: &Facts<'_>) -> Vec<String> {
 pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
     let suspects = suspects(facts);
     let others = &facts.evidence.other_event_sessions;
-    let (state, text) = if others.is_empty() {
-        return None;
-    } else if suspects.is_empty() {
-        ("harmless", format!("Only sessions that cause no contention ran beside this one: {}.", some_of(others)))
-    } else {
+    let runs = &facts.evidence.other_runs;
+    let (state, text) = if !suspects.is_empty() {
         (
             "running",
             format!(
@@ -29,6 +26,16 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
                 some_of(&suspects)
             ),
         )
+    } else if !others.is_empty() {
+        ("harmless", format!("Only sessions that cause no contention ran beside this one: {}.", some_of(others)))
+    } else if !runs.is_empty() {
+        ("own", "No event session of others ran in the window.".to_owned())
+    } else {
+        return None;
+    };
+    let of_runs = match runs.as_slice() {
+        [] => String::new(),
+        runs => format!(" Sessions of other runs of this program ran too: {}.", some_of(runs)),
     };
     Some(Finding {
         name: "other_event_sessions".to_owned(),
@@ -37,6 +44,6 @@ pub(super) fn finding(facts: &Facts<'_>) -> Option<Finding> {
         low: None,
         high: None,
         gates: Vec::new(),
-        text,
+        text: format!("{text}{of_runs}"),
     })
 }

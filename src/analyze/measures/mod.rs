@@ -35,6 +35,8 @@ pub struct Measures {
     pub elapsed_ms: Option<u64>,
     /// Schedulers that are online for user work.
     pub schedulers: Option<u64>,
+    /// Milliseconds between the snapshots by the server's clock (`ms_ticks`).
+    pub ms_ticks: Option<u64>,
     /// Processor cycles between the snapshots (`cpu_ticks`).
     pub cpu_ticks: Option<u64>,
     /// SQL Server's share of the online schedulers' time.
@@ -75,6 +77,7 @@ pub fn measures(evidence: &Evidence, settings: &GateSettings) -> Measures {
         continuity,
         elapsed_ms,
         schedulers,
+        ms_ticks: same(growth(evidence, "dm_os_sys_info", "ms_ticks")),
         cpu_ticks: same(growth(evidence, "dm_os_sys_info", "cpu_ticks")).filter(|ticks| *ticks > 0),
         sql_cpu_share,
         idle_capped_ms: same(scheduler_growth(evidence, "total_cpu_idle_capped_ms")),

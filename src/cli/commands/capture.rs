@@ -3,7 +3,7 @@
 use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
-use crate::agent::{self, CaptureOptions, Outcome, Surroundings, TraceFlagOptions};
+use crate::agent::{self, CaptureOptions, GuardOptions, Outcome, Surroundings, TraceFlagOptions};
 use crate::catalog::sessions::{EMBEDDED, Sessions};
 use crate::cli::args::{CaptureArguments, FilterArguments};
 use crate::cli::conclude::{conclude, finish};
@@ -55,6 +55,12 @@ pub(in crate::cli) async fn run(
             force: flags.force_flags,
         },
         counters_only: arguments.counters_only,
+        guards: GuardOptions {
+            max_dropped_events: arguments.guards.max_dropped_events,
+            max_cpu_share: arguments.guards.max_cpu_share,
+            max_cpu_growth: arguments.guards.max_cpu_growth,
+            max_own_cpu_share: arguments.guards.max_own_cpu_share,
+        },
         ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state_dir.clone()))
     };
     let mut captures = Vec::new();
@@ -74,8 +80,12 @@ pub(in crate::cli) async fn run(
             Some(path) => path.clone(),
             None => bundle_path(&state_dir, &outcome)?,
         };
+        let was_stopped = outcome.evidence.problems.iter().any(|problem| problem.code == agent::WINDOW_STOPPED_EARLY);
         captures.push(conclude(outcome, Some(&bundle), printer)?);
-        if interrupt.is_signalled() {
+        if was_stopped && n < arguments.repeat {
+            printer.note("a limit ended this window for the server's sake; no further window is opened");
+        }
+        if was_stopped || interrupt.is_signalled() {
             break;
         }
     }

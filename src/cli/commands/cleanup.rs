@@ -109,10 +109,22 @@ impl Text {
 
     /// Words, over as many lines as they need.
     fn line(&mut self, indent: usize, words: &str) {
+        self.words(indent, "", words);
+    }
+
+    /// Words beside a label.
+    fn field(&mut self, label: &str, words: &str) {
+        self.words(2, &format!("{label:<9}"), words);
+    }
+
+    fn words(&mut self, indent: usize, label: &str, words: &str) {
+        let indent = indent + label.len();
+        let mut label = label;
         let mut line = String::new();
         for word in words.split_whitespace() {
             if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
-                self.whole(indent, &line);
+                self.whole(indent - label.len(), &format!("{label}{line}"));
+                label = "";
                 line.clear();
             }
             if !line.is_empty() {
@@ -120,35 +132,35 @@ impl Text {
             }
             line.push_str(word);
         }
-        self.whole(indent, &line);
+        self.whole(indent - label.len(), &format!("{label}{line}"));
     }
 
     fn run(&mut self, run: &CleanupRun, dry_run: bool) {
-        self.line(0, &format!("{}  {}", run.run_id, run.scenarios.join("+")));
+        self.whole(0, &format!("{}  {}", run.run_id, run.scenarios.join("+")));
         if let Some(started) = run.started_at {
-            self.line(2, &format!("started   {}", seconds(&started.to_string())));
+            self.field("started", &seconds(&started.to_string()));
         }
         let owner = match run.owner {
             Place::ThisMachine => format!("this machine, process {}", run.process),
             Place::AnotherMachine => "another machine".to_owned(),
         };
-        self.line(2, &format!("owner     {owner}"));
-        self.line(2, &format!("state     {}", state(run)));
+        self.field("owner", &owner);
+        self.field("state", &state(run));
         for session in &run.sessions {
             let how = match (session.shown, session.running) {
                 (true, true) => "running",
                 (true, false) => "stopped",
                 (false, _) => "not shown by the server, known from the journal",
             };
-            self.line(2, &format!("session   {how}"));
+            self.field("session", how);
             self.whole(4, &session.name);
         }
         if !run.flags.is_empty() {
             let flags: Vec<String> = run.flags.iter().map(ToString::to_string).collect();
-            self.line(2, &format!("flags     {} on globally", flags.join(", ")));
+            self.field("flags", &format!("{} on globally", flags.join(", ")));
         }
         for left in &run.handed_over {
-            self.line(2, &format!("flag      {} stays on: run {} may use it", left.flag, left.to));
+            self.field("flag", &format!("{} stays on: run {} may use it", left.flag, left.to));
         }
         if !run.dead {
             return;

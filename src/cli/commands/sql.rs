@@ -26,6 +26,10 @@ pub(in crate::cli) fn run(arguments: &SqlArguments, printer: &Printer) -> Result
         force_flags: arguments.trace_flags.force_flags,
         window_seconds: arguments.window.as_secs(),
     };
+    if let Some(reason) = options.refusal() {
+        printer
+            .note(&format!("a capture would refuse these trace flags: {reason}; shown is what is sent without them"));
+    }
     let statements = dry_run(&sessions, &options).map_err(|error| Failure::new(Exit::Usage, error))?;
     let text: Vec<String> =
         statements.iter().map(|statement| format!("-- {}\n{};\nGO\n", statement.purpose, statement.sql)).collect();

@@ -3,6 +3,7 @@
 mod secret;
 mod token;
 
+use crate::agent::clock::{Clock as _, MachineClock};
 use crate::agent::progress::Interrupt;
 use crate::cli::args::ConnectionArguments;
 use crate::cli::exit::{Exit, Failure};
@@ -116,7 +117,7 @@ async fn access_token(
         Failure::usage(text).with_hint(TOKEN_HINT)
     })?;
     let token = read("access token", source, interrupt).await?;
-    let audience = token::check(&token, crate::model::UtcMicros::from_unix_seconds(unix_seconds()))
+    let audience = token::check(&token, MachineClock::default().utc())
         .map_err(|problem| Failure::new(Exit::Usage, problem).with_hint(TOKEN_HINT))?;
     if let Some(other) = audience {
         printer.note(&format!("the access token is for {other}, not for https://database.windows.net/"));
@@ -162,9 +163,4 @@ fn read_only(intent: Option<&str>) -> Result<bool, Failure> {
 
 fn host_name() -> Option<String> {
     sysinfo::System::host_name().ok()
-}
-
-fn unix_seconds() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -151,24 +151,26 @@ async fn from_terminal(text: &str, interrupt: &Interrupt) -> anyhow::Result<Secr
     if !io::stdin().is_terminal() {
         bail!("there is no terminal to ask on");
     }
-    let mut terminal = std::fs::File::options().read(true).write(true).open("/dev/tty")?;
+    let terminal = std::fs::File::options().read(true).write(true).open("/dev/tty")?;
     let mut reader = io::BufReader::new(terminal.try_clone()?);
-    terminal.write_all(text.as_bytes())?;
     let before = rustix::termios::tcgetattr(&terminal)?;
     let mut without_echo = before.clone();
     without_echo.local_modes.remove(rustix::termios::LocalModes::ECHO);
     without_echo.local_modes.insert(rustix::termios::LocalModes::ECHONL);
     rustix::termios::tcsetattr(&terminal, rustix::termios::OptionalActions::Flush, &without_echo)?;
-    let _quiet = Quiet { terminal: &terminal, before };
+    let quiet = Quiet { terminal: &terminal, before };
+    (&terminal).write_all(text.as_bytes())?;
     // A task of its own: an interrupt does not wait for the end of the line.
     let line = tokio::task::spawn_blocking(move || {
         let mut line = Zeroizing::new(String::with_capacity(LONGEST));
         (&mut reader).take(LONGEST as u64).read_line(&mut line).map(|_| line)
     });
-    tokio::select! {
-        line = line => one_line(line??.as_bytes()),
+    let line = tokio::select! {
+        line = line => line,
         () = interrupt.signalled() => bail!("interrupted"),
-    }
+    };
+    drop(quiet);
+    one_line(line??.as_bytes())
 }
 
 /// Asks on the console, without echo.
@@ -216,6 +218,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a file of a test")]
     async fn a_file_that_others_can_read_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();

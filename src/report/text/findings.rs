@@ -23,7 +23,8 @@ pub(super) fn print(page: &mut Page, findings: &[Finding]) {
 }
 
 /// Findings whose figures are shares between 0 and 1.
-const SHARES: [&str; 5] = ["yield_origin", "cpu_consumer", "cpu_capped", "spinlock_contention", "spinlock_types"];
+const SHARES: [&str; 6] =
+    ["yield_origin", "cpu_consumer", "cpu_capped", "spinlock_contention", "spinlock_types", "own_cost"];
 
 fn value(finding: &Finding) -> String {
     if SHARES.contains(&finding.name.as_str()) {

@@ -139,7 +139,7 @@ async fn break_handshake<S: AsyncRead + AsyncWrite + Unpin>(
         }
         stream.write_all(&bytes).await?;
         // Its alert, or its end.
-        stream.read(&mut hello).await?;
+        let _length = stream.read(&mut hello).await?;
     }
     Err(ConnectionError::BrokenByFault)
 }
@@ -163,8 +163,8 @@ async fn exchange_prelogin(
     writer.end_message().await?;
     // The table says "connection terminated" of these two.
     match (client.encryption, encryption) {
-        (Encryption::NotSupported, Encryption::Required) => Err(ConnectionError::NoCommonEncryption),
-        (Encryption::On | Encryption::Required, Encryption::NotSupported) => Err(ConnectionError::NoCommonEncryption),
+        (Encryption::NotSupported, Encryption::Required)
+        | (Encryption::On | Encryption::Required, Encryption::NotSupported) => Err(ConnectionError::NoCommonEncryption),
         _ => Ok(encryption),
     }
 }

@@ -1,3 +1,3 @@
 SELECT m.name, m.map_key, m.map_value
 FROM sys.dm_xe_map_values AS m
-WHERE m.name = {map} AND m.map_value = {value}
+WHERE m.name LIKE {map}
