@@ -215,9 +215,12 @@ impl Undoing<'_> {
 
     /// The flags to turn off, whoever else needs them: those on, or all that may be where that cannot be read.
     async fn flags_on(&mut self) -> Vec<u32> {
-        let answered_for: BTreeSet<u32> =
-            self.works.iter().flat_map(|work| work.flags.iter().chain(&work.owed_flags)).copied().collect();
-        let answered_for: Vec<u32> = answered_for.into_iter().collect();
+        let mut answered_for: Vec<u32> = Vec::new();
+        for &flag in self.works.iter().flat_map(|work| work.flags.iter().chain(&work.owed_flags)) {
+            if !answered_for.contains(&flag) {
+                answered_for.push(flag);
+            }
+        }
         self.undone.flags = self.read_flags(&answered_for).await;
         let owed = |flag: u32| self.works.iter().any(|work| work.owed_flags.contains(&flag));
         let is_wanted = |state: &&FlagState| state.global.unwrap_or_else(|| owed(state.flag));
