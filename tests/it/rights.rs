@@ -168,6 +168,5 @@ async fn creates(version: ServerVersion, scenario: &str) -> Vec<u64> {
     lab.options.scenario = scenario.to_owned();
     lab.options.max_events_per_second = Some(1_000_000_000);
     lab.capture().await.unwrap();
-    let numbers = numbers.lock().unwrap().clone();
-    numbers
+    std::mem::take(&mut *numbers.lock().unwrap())
 }
