@@ -18,8 +18,15 @@ use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption}
 use xestack::statements::{DryRun, dry_run};
 
 /// Time that passes only in pauses.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct JumpingClock(AtomicI64);
+
+impl JumpingClock {
+    /// Lets time pass.
+    pub(crate) fn pass(&self, time: Duration) {
+        self.0.fetch_add(time.as_micros() as i64, Ordering::SeqCst);
+    }
+}
 
 impl Clock for JumpingClock {
     fn utc(&self) -> UtcMicros {

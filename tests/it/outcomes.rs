@@ -3,4 +3,5 @@
 mod clock;
 mod guards;
 mod live;
+mod outage;
 mod table;
