@@ -7,6 +7,7 @@
     clippy::disallowed_methods,
     clippy::format_push_string,
     clippy::duration_suboptimal_units,
+    clippy::large_futures,
     reason = "a test that fails is meant to panic and to say why"
 )]
 
