@@ -2,7 +2,7 @@
 //! of ten seconds takes as long as its statements.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use xestack::agent::clock::{Clock, Sleep};
 use xestack::agent::progress::{Interrupt, Progress};
@@ -19,7 +19,7 @@ use xestack::statements::{DryRun, dry_run};
 
 /// Time that passes only in pauses.
 #[derive(Default)]
-struct JumpingClock(AtomicI64);
+pub(crate) struct JumpingClock(AtomicI64);
 
 impl Clock for JumpingClock {
     fn utc(&self) -> UtcMicros {
@@ -77,11 +77,19 @@ pub(crate) struct Lab {
     pub(crate) simulator: Simulator,
     pub(crate) surroundings: Surroundings,
     pub(crate) options: CaptureOptions,
+    /// The administrator's login, which looks at what is left.
+    admin: ConnectOptions,
     version: ServerVersion,
+    clock: Arc<JumpingClock>,
     _state: tempfile::TempDir,
 }
 
 impl Lab {
+    /// The clock that both sides share.
+    pub(crate) fn clock(&self) -> Arc<JumpingClock> {
+        Arc::clone(&self.clock)
+    }
+
     pub(crate) async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
         let clock = Arc::new(JumpingClock::default());
         let mut launch = LaunchOptions {
@@ -93,11 +101,14 @@ impl Lab {
         change(&mut launch);
         let simulator = launch::launch(launch).await.unwrap();
         let state = tempfile::tempdir().unwrap();
-        let connect = connect_options(&simulator);
+        let mut connect = connect_options(&simulator);
+        // The workload's database: without one a login is in master.
+        connect.database = (version == ServerVersion::AzureDb).then(|| "OneRow".to_owned());
+        let admin = connect.clone();
         let surroundings = Surroundings {
             sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
             connect,
-            clock,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
             observer: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
             here: xestack::agent::run::Owner::this_process(),
@@ -106,7 +117,7 @@ impl Lab {
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
             ..CaptureOptions::new("sos-yield", WINDOW, state.path().to_owned())
         };
-        Self { simulator, surroundings, options, version, _state: state }
+        Self { simulator, surroundings, options, admin, version, clock, _state: state }
     }
 
     pub(crate) async fn capture(&self) -> Result<Outcome, CaptureError> {
@@ -114,22 +125,30 @@ impl Lab {
     }
 
     pub(crate) async fn report(&self) -> (Outcome, Report) {
-        let outcome = self.capture().await.unwrap();
+        self.try_report().await.unwrap()
+    }
+
+    pub(crate) async fn try_report(&self) -> Result<(Outcome, Report), CaptureError> {
+        let outcome = self.capture().await?;
         let tool = Tool { name: "xestack".into(), version: "test".into() };
         let report = analyze::analyze(&outcome.evidence, &Catalog::embedded().unwrap(), tool);
-        (outcome, report)
+        Ok((outcome, report))
     }
 
     /// What another client sees: sessions of ours, and trace flags on globally.
     async fn left(&self) -> (Vec<String>, Vec<i64>) {
-        let mut connection = Connection::open(&self.surroundings.connect).await.unwrap();
+        let mut connection = Connection::open(&self.admin).await.unwrap();
         let limit = Duration::from_secs(20);
-        let sessions = connection
-            .run("SELECT name FROM sys.server_event_sessions WHERE name LIKE N'xestack:%'", limit)
-            .await
-            .unwrap();
-        let flags = connection.run("DBCC TRACESTATUS (3656, 2592, -1) WITH NO_INFOMSGS", limit).await.unwrap();
+        let of_database = self.version == ServerVersion::AzureDb;
+        let view = if of_database { "database_event_sessions" } else { "server_event_sessions" };
+        let sql = format!("SELECT name FROM sys.{view} WHERE name LIKE N'xestack:%'");
+        let sessions = connection.run(&sql, limit).await.unwrap();
         let names = (0..sessions[0].rows.len()).map(|row| sessions[0].text(row, "name").unwrap().to_owned()).collect();
+        if of_database {
+            // There are no trace flags.
+            return (names, Vec::new());
+        }
+        let flags = connection.run("DBCC TRACESTATUS (3656, 2592, -1) WITH NO_INFOMSGS", limit).await.unwrap();
         let on = (0..flags[0].rows.len())
             .filter(|&row| flags[0].integer(row, "Global") == Some(1))
             .map(|row| flags[0].integer(row, "TraceFlag").unwrap())
@@ -402,6 +421,7 @@ async fn the_dry_run_holds_every_statement_that_is_sent() {
         ("sos-yield", ServerVersion::V2022, false),
         ("spinlock", ServerVersion::V2019, true),
         ("sos-yield+spinlock", ServerVersion::V2022, false),
+        ("sos-yield+spinlock", ServerVersion::AzureDb, false),
     ] {
         let mut lab = Lab::new(version, NOTHING).await;
         lab.options.scenario = scenario.to_owned();
@@ -483,4 +503,50 @@ async fn both_scenarios_share_a_window() {
     // The survey, and one session for each histogram.
     assert_eq!(outcome.evidence.sessions.len(), 3);
     lab.assert_as_before("both").await;
+}
+
+/// A wall clock that goes back an hour when it is told to.
+struct AutumnClock {
+    clock: Arc<dyn Clock>,
+    back: Arc<AtomicBool>,
+}
+
+impl Clock for AutumnClock {
+    fn utc(&self) -> UtcMicros {
+        let back = if self.back.load(Ordering::SeqCst) { 3_600_000_000 } else { 0 };
+        UtcMicros(self.clock.utc().0 - back)
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
+    }
+
+    fn sleep_until(&self, deadline: Duration) -> Sleep<'_> {
+        self.clock.sleep_until(deadline)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wall_clock_that_goes_back_changes_no_figure() {
+    let plain = Lab::new(ServerVersion::V2019, NOTHING).await.report().await.1;
+    let mut lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+    let back = Arc::new(AtomicBool::new(false));
+    lab.surroundings.clock =
+        Arc::new(AutumnClock { clock: Arc::clone(&lab.surroundings.clock), back: Arc::clone(&back) });
+    lab.surroundings.observer = Arc::new(move |progress| {
+        if matches!(progress, Progress::WindowElapsed(_)) {
+            back.store(true, Ordering::SeqCst);
+        }
+    });
+    let (outcome, report) = lab.report().await;
+    let figures = |report: &Report| {
+        let window = report.capture.window.unwrap();
+        (window.elapsed_ms, report.spinlocks.clone(), report.waits.clone(), report.stacks.clone(), report.verdict.kind)
+    };
+    assert_eq!(figures(&report), figures(&plain));
+    assert!(report.capture.trace_flags.iter().all(|flag| flag.restored), "{:?}", report.capture.trace_flags);
+    assert!(outcome.left_behind.is_empty());
+    lab.assert_as_before("autumn").await;
+    // The next run begins an hour before the first one did: its bundle has a name of its own all the same.
+    assert_ne!(lab.report().await.1.capture.id, report.capture.id);
 }

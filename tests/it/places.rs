@@ -1,10 +1,11 @@
 //! The places that a server runs in: what is asked of each, and that nothing is taken for granted.
 
 use crate::capture::Lab;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use xestack::agent::{CaptureError, Refusal};
 use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::{Problem, ServerVersion, Severity, VerdictKind};
+use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_capture_says_who_answered_and_since_when() {
@@ -137,4 +138,109 @@ async fn a_wait_that_the_map_names_otherwise_is_found() {
     assert_eq!((key.map.as_str(), key.value.as_str(), key.key), ("wait_types", "ASYNC_NETWORK_IO", 99));
     assert!(outcome.statements.iter().any(|statement| statement.sql.contains("WHERE wait_type = 99 AND opcode = 1")));
     lab.assert_as_before("alias").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn azure_sql_database_is_captured_in_the_scope_of_the_database() {
+    for scenario in ["sos-yield", "spinlock", "sos-yield+spinlock"] {
+        let mut lab = Lab::new(ServerVersion::AzureDb, |_| {}).await;
+        lab.options.scenario = scenario.to_owned();
+        lab.options.trace_flags.enable = false;
+        lab.options.max_events_per_second = Some(1_000_000);
+        let (outcome, report) = lab.report().await;
+        let context = format!("{scenario}: {:?}", report.capture.problems);
+        assert!(report.stacks.total_events > 0, "{context}");
+        assert!(!report.waits.is_empty() && !report.spinlocks.is_empty(), "{context}");
+        // The frames name their PDBs, and nothing else is missing.
+        let partial = report.capture.problems.iter().filter(|problem| problem.severity == Severity::Partial);
+        assert!(partial.clone().all(|problem| problem.code == "unresolved_frames"), "{context}");
+        let server = outcome.evidence.server.as_ref().unwrap();
+        assert_eq!((server.version, server.database.as_deref()), (Some(ServerVersion::AzureDb), Some("OneRow")));
+        for statement in &outcome.statements {
+            assert_eq!(statement.error, None, "{}", statement.sql);
+            for foreign in ["ON SERVER", "sys.server_", "sys.dm_xe_sessions", "sys.dm_os_wait_stats", "DBCC", "master."]
+            {
+                assert!(!statement.sql.contains(foreign), "{foreign}: {}", statement.sql);
+            }
+        }
+        // That only this database was seen is told, and which view the waits are of.
+        assert!(outcome.evidence.sessions.iter().all(|session| session.filters == ["database OneRow"]), "{context}");
+        let told = report.findings.iter().find(|finding| finding.name == "events_left_out").unwrap();
+        assert!(told.text.contains("Only events of database OneRow were counted"), "{}", told.text);
+        assert!(told.text.contains("sys.dm_db_wait_stats"), "{}", told.text);
+        assert!(outcome.left_behind.is_empty());
+        lab.assert_as_before(&context).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn azure_sql_database_says_what_it_does_not_have() {
+    let refused = async |change: &dyn Fn(&mut Lab)| {
+        let sent = Arc::new(Mutex::new(String::new()));
+        let hooks = {
+            let sent = Arc::clone(&sent);
+            Hooks::new(move |point: &HookPoint<'_>| {
+                sent.lock().unwrap().push_str(point.sql);
+                HookAction::Continue
+            })
+        };
+        let mut lab = Lab::new(ServerVersion::AzureDb, |launch| launch.hooks = hooks).await;
+        lab.options.trace_flags.enable = false;
+        change(&mut lab);
+        let error = lab.capture().await.unwrap_err();
+        let CaptureError::Refused { reason, text, hint, .. } = error else { panic!("{error:?}") };
+        assert!(!sent.lock().unwrap().contains("EVENT SESSION ["), "{text}");
+        lab.assert_as_before(&text).await;
+        (reason, text, hint.unwrap_or_default())
+    };
+    let (reason, text, hint) = refused(&|lab| lab.surroundings.connect.database = None).await;
+    assert_eq!(reason, Refusal::Version);
+    assert!(text.contains("belong to one database") && hint.contains("-d DATABASE"), "{text} {hint}");
+    let (reason, text, hint) = refused(&|lab| lab.options.trace_flags.enable = true).await;
+    assert_eq!((reason, text.as_str()), (Refusal::Policy, "Azure SQL Database has no trace flags"));
+    assert!(hint.contains("callstack_rva needs none"), "{hint}");
+    let (reason, text, hint) = refused(&|lab| lab.options.database = Some("Archive".to_owned())).await;
+    assert_eq!(reason, Refusal::Version);
+    assert!(text.contains("which is OneRow") && hint.contains("-d Archive"), "{text} {hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_connected_database_of_azure_needs_no_filter() {
+    let mut lab = Lab::new(ServerVersion::AzureDb, |_| {}).await;
+    lab.options.trace_flags.enable = false;
+    lab.options.database = Some("onerow".to_owned());
+    let outcome = lab.capture().await.unwrap();
+    assert!(!outcome.statements.iter().any(|statement| statement.sql.contains("database_id =")));
+    assert_eq!(outcome.evidence.sessions[0].filters, ["database OneRow"]);
+    lab.assert_as_before("filter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_managed_instance_is_captured_without_trace_flags() {
+    for scenario in ["sos-yield", "spinlock"] {
+        let mut lab = Lab::new(ServerVersion::AzureMi, |_| {}).await;
+        lab.options.scenario = scenario.to_owned();
+        lab.options.max_events_per_second = Some(1_000_000);
+        for force in [false, true] {
+            lab.options.trace_flags.enable = true;
+            lab.options.trace_flags.force = force;
+            let error = lab.capture().await.unwrap_err();
+            let CaptureError::Refused { reason: Refusal::Policy, text, hint, .. } = &error else { panic!("{error:?}") };
+            assert!(text.contains("Managed Instance has no trace flags"), "{text}");
+            assert!(hint.as_ref().unwrap().contains("callstack_rva needs none"), "{hint:?}");
+        }
+        lab.options.trace_flags.enable = false;
+        lab.options.trace_flags.force = false;
+        let (outcome, report) = lab.report().await;
+        let context = format!("{scenario}: {:?}", report.capture.problems);
+        assert!(report.stacks.total_events > 0 && report.capture.trace_flags.is_empty(), "{context}");
+        let sent = |text: &str| outcome.statements.iter().any(|statement| statement.sql.contains(text));
+        assert!(
+            sent("ON SERVER") && sent("package0.callstack_rva") && !sent("ON DATABASE") && !sent("DBCC"),
+            "{context}"
+        );
+        assert!(outcome.statements.iter().all(|statement| statement.error.is_none()), "{context}");
+        assert!(outcome.evidence.sessions.iter().all(|session| session.filters.is_empty()), "{context}");
+        lab.assert_as_before(&context).await;
+    }
 }

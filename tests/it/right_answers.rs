@@ -5,6 +5,8 @@
 mod simulated;
 mod synthetic;
 
+pub(crate) use simulated::assert_in_readme;
+
 use std::fmt::Write;
 use xestack::model::{
     Confidence::{self, High, Low, Medium},

@@ -15,9 +15,9 @@ use xestack::simulator::clock::MachineClock;
 use xestack::simulator::launch::LaunchOptions;
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use xestack::simulator::workload::pace::Pace;
-use xestack::sqlserver::{Authentication, Connection};
+use xestack::sqlserver::{Authentication, ConnectOptions, Connection};
 
-const VERSIONS: [ServerVersion; 8] = [
+const VERSIONS: [ServerVersion; 10] = [
     ServerVersion::V2008R2,
     ServerVersion::V2012,
     ServerVersion::V2014,
@@ -26,6 +26,8 @@ const VERSIONS: [ServerVersion; 8] = [
     ServerVersion::V2019,
     ServerVersion::V2022,
     ServerVersion::V2025,
+    ServerVersion::AzureMi,
+    ServerVersion::AzureDb,
 ];
 
 /// The statements that a server gets, in their order.
@@ -34,13 +36,17 @@ struct Sent(Arc<Mutex<Vec<String>>>);
 
 impl Sent {
     fn hooks(&self) -> Hooks {
-        let sent = Arc::clone(&self.0);
+        let sent = self.clone();
         Hooks::new(move |point: &HookPoint<'_>| {
-            if point.phase == Phase::BeforeExecute {
-                sent.lock().unwrap().push(point.sql.to_owned());
-            }
+            sent.note(point);
             HookAction::Continue
         })
+    }
+
+    fn note(&self, point: &HookPoint<'_>) {
+        if point.phase == Phase::BeforeExecute {
+            self.0.lock().unwrap().push(point.sql.to_owned());
+        }
     }
 
     /// Those that make, change or remove something.
@@ -65,6 +71,7 @@ async fn lab(version: ServerVersion, faults: &[String]) -> (Lab, Sent) {
     })
     .await;
     lab.options.trace_flags.enable = false;
+    lab.surroundings.connect.database = database(version);
     (lab, sent)
 }
 
@@ -121,21 +128,47 @@ const PARTS: [&str; 5] = [
     "DROP ANY EVENT SESSION",
 ];
 
+const COUNTERS_OF_DATABASE: &str = "VIEW DATABASE PERFORMANCE STATE";
+const PARTS_OF_DATABASE: [&str; 5] = [
+    "CREATE ANY DATABASE EVENT SESSION",
+    "ALTER ANY DATABASE EVENT SESSION ENABLE",
+    "ALTER ANY DATABASE EVENT SESSION DISABLE",
+    "ALTER ANY DATABASE EVENT SESSION DROP EVENT",
+    "DROP ANY DATABASE EVENT SESSION",
+];
+
 /// The least rights with which a version captures everything: for counters, and for event sessions.
 fn least_rights(version: ServerVersion) -> (&'static str, Vec<&'static str>) {
     match version {
         // It covers the right to read counters.
         ServerVersion::V2008R2 => (COUNTERS, vec!["CONTROL SERVER"]),
-        ServerVersion::V2022 | ServerVersion::V2025 => (COUNTERS_2022, PARTS.to_vec()),
+        ServerVersion::V2022 | ServerVersion::V2025 | ServerVersion::AzureMi => (COUNTERS_2022, PARTS.to_vec()),
+        ServerVersion::AzureDb => (COUNTERS_OF_DATABASE, PARTS_OF_DATABASE.to_vec()),
         _ => (COUNTERS, vec![SESSIONS]),
     }
 }
 
+/// The database that a client connects to: that of the load where sessions belong to one.
+fn database(version: ServerVersion) -> Option<String> {
+    (version == ServerVersion::AzureDb).then(|| "OneRow".to_owned())
+}
+
+/// How `sa` connects, to look on.
+fn sa(lab: &Lab) -> ConnectOptions {
+    ConnectOptions { database: lab.surroundings.connect.database.clone(), ..connect_options(&lab.simulator) }
+}
+
 /// A server whose login `o'dba]` has these rights and no others, and captures; `sa` looks on.
 async fn lab_of(version: ServerVersion, rights: &[&str]) -> (Lab, Sent) {
+    lab_of_tier(version, rights, None).await
+}
+
+/// The same on a service objective.
+async fn lab_of_tier(version: ServerVersion, rights: &[&str], tier: Option<&str>) -> (Lab, Sent) {
     let sent = Sent::default();
     let hooks = sent.hooks();
     let mut lab = Lab::new(version, |launch: &mut LaunchOptions| {
+        launch.faults.extend(tier.map(|tier| format!("tier={tier}")));
         launch.accounts.push(format!("o'dba]={}", rights.join(",")).parse().unwrap());
         launch.pace = Pace::Steady;
         launch.hooks = hooks;
@@ -143,13 +176,15 @@ async fn lab_of(version: ServerVersion, rights: &[&str]) -> (Lab, Sent) {
     .await;
     lab.options.trace_flags.enable = false;
     let password = lab.simulator.password().to_owned().into();
+    lab.surroundings.connect.database = database(version);
     lab.surroundings.connect.authentication = Authentication::Password { user: "o'dba]".to_owned(), password };
     (lab, sent)
 }
 
 /// The GRANT of some rights to that login.
-fn grant_to_login(rights: &[&str]) -> String {
-    format!("in master: GRANT {} TO [o'dba]]];", rights.join(", "))
+fn grant_to_login(version: ServerVersion, rights: &[&str]) -> String {
+    let place = database(version).map_or_else(|| "master".to_owned(), |name| format!("database [{name}]"));
+    format!("in {place}: GRANT {} TO [o'dba]]];", rights.join(", "))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +193,7 @@ async fn a_login_with_the_least_rights_captures_all() {
         let (counters, sessions) = least_rights(version);
         let rights: Vec<&str> = [counters].into_iter().chain(sessions).collect();
         let (lab, sent) = lab_of(version, &rights).await;
-        let before = look(&connect_options(&lab.simulator)).await;
+        let before = look(&sa(&lab)).await;
         let (outcome, report) = lab.report().await;
         assert!(report.stacks.total_events > 20_000, "{version}: {:?}", report.capture.problems);
         let lacking = |problem: &&Problem| {
@@ -166,7 +201,7 @@ async fn a_login_with_the_least_rights_captures_all() {
         };
         assert_eq!(report.capture.problems.iter().find(lacking), None, "{version}");
         assert!(outcome.left_behind.is_empty() && sent.count("CREATE") == 1, "{version}");
-        assert_eq!(look(&connect_options(&lab.simulator)).await, before, "{version}");
+        assert_eq!(look(&sa(&lab)).await, before, "{version}");
     }
 }
 
@@ -183,16 +218,16 @@ async fn each_right_of_event_sessions_that_is_missing_leaves_the_counters() {
             let rights: Vec<&str> = [counters].into_iter().chain(held).collect();
             let context = format!("{version}: {rights:?}");
             let (lab, sent) = lab_of(version, &rights).await;
-            let before = look(&connect_options(&lab.simulator)).await;
+            let before = look(&sa(&lab)).await;
             let (outcome, report) = lab.report().await;
             assert_of_counters(&outcome, &report, &context);
             let problem = counters_only(&report);
             assert_eq!(problem.severity, Severity::Partial, "{context}");
             let lacks = format!("the login lacks {}", missing.join(", "));
             assert!(problem.message.ends_with(&lacks), "{context}: {}", problem.message);
-            assert_eq!(problem.hint.as_deref(), Some(grant_to_login(&missing).as_str()), "{context}");
+            assert_eq!(problem.hint.as_deref(), Some(grant_to_login(version, &missing).as_str()), "{context}");
             assert_eq!(sent.changes(), Vec::<String>::new(), "{context}");
-            assert_eq!(look(&connect_options(&lab.simulator)).await, before, "{context}");
+            assert_eq!(look(&sa(&lab)).await, before, "{context}");
         }
     }
 }
@@ -212,7 +247,7 @@ async fn without_the_right_to_read_counters_nothing_is_captured() {
             (Vec::new(), [counters].into_iter().chain(least_rights(version).1).collect()),
         ] {
             let (mut lab, sent) = lab_of(version, &held).await;
-            let before = look(&connect_options(&lab.simulator)).await;
+            let before = look(&sa(&lab)).await;
             for (asked_for, missing) in [(false, missing), (true, vec![counters])] {
                 lab.options.counters_only = asked_for;
                 let error = lab.capture().await.unwrap_err();
@@ -220,10 +255,36 @@ async fn without_the_right_to_read_counters_nothing_is_captured() {
                     panic!("{version}: {error:?}");
                 };
                 assert_eq!(*text, format!("the login lacks {}", missing.join(", ")), "{version}");
-                assert_eq!(*hint, grant_to_login(&missing), "{version}");
+                assert_eq!(*hint, grant_to_login(version, &missing), "{version}");
             }
             assert_eq!(sent.changes(), Vec::<String>::new(), "{version}");
-            assert_eq!(look(&connect_options(&lab.simulator)).await, before, "{version}");
+            assert_eq!(look(&sa(&lab)).await, before, "{version}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_objective_that_shows_counters_to_a_role_only_is_told() {
+    let role = "in master: ALTER SERVER ROLE [##MS_ServerStateReader##] ADD MEMBER [o'dba]]];";
+    for tier in ["basic", "pool"] {
+        let rights: Vec<&str> = [COUNTERS_OF_DATABASE].into_iter().chain(PARTS_OF_DATABASE).collect();
+        for (more, refused) in [(None, true), (Some("##MS_ServerStateReader##"), false)] {
+            let rights: Vec<&str> = rights.iter().copied().chain(more).collect();
+            let (lab, _) = lab_of_tier(ServerVersion::AzureDb, &rights, Some(tier)).await;
+            let before = look(&sa(&lab)).await;
+            let result = lab.capture().await;
+            let told = match &result {
+                Ok(outcome) => {
+                    let problems = &outcome.evidence.problems;
+                    problems.iter().any(|problem| problem.hint.as_ref().is_some_and(|hint| hint.ends_with(role)))
+                }
+                Err(CaptureError::Refused { hint: Some(hint), reason: Refusal::Permission, .. }) => {
+                    hint.ends_with(role)
+                }
+                Err(error) => panic!("{tier}: {error:?}"),
+            };
+            assert_eq!(told, refused, "{tier}, {more:?}: {result:?}");
+            assert_eq!(look(&sa(&lab)).await, before, "{tier}");
         }
     }
 }
@@ -251,7 +312,7 @@ async fn what_a_dead_run_left_does_not_stop_a_login_with_few_rights() {
         deadline_unix: 1_796_067_093,
         flags: Vec::new(),
     };
-    let sa = connect_options(&lab.simulator);
+    let sa = sa(&lab);
     let mut connection = Connection::open(&sa).await.unwrap();
     let create = format!("CREATE EVENT SESSION [{dead}] ON SERVER ADD EVENT sqlos.wait_info");
     connection.run(&create, sa.query_timeout).await.unwrap();
@@ -427,17 +488,70 @@ async fn a_refused_create_is_told_for_what_it_is_and_nothing_more_is_sent() {
     assert!(error.to_string().contains("CREATE EVENT SESSION"), "{error}");
 }
 
+/// Somebody makes a session of the run's own name in the moment before its CREATE: the server's own 25631.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_exists_and_cannot_be_seen_is_left_alone() {
-    let (lab, sent) = lab(ServerVersion::V2019, &faults(&["error=25631@create"])).await;
-    let before = look(&lab.surroundings.connect).await;
-    let error = lab.capture().await.unwrap_err();
-    let (reason, text, hint, cause) = refusal(&error);
-    assert_eq!((reason, cause), (Refusal::Permission, 25631));
-    assert!(text.contains("event_session_hidden") && text.contains("cannot be seen"), "{text}");
-    assert_eq!(hint, "to see it, in master: GRANT VIEW SERVER STATE, ALTER ANY EVENT SESSION TO [sa];");
-    assert_eq!(sent.changes().len(), 1, "no second try and no DROP: {:?}", sent.changes());
-    assert_eq!(look(&lab.surroundings.connect).await, before);
+async fn a_session_that_exists_already_is_left_alone_whether_it_can_be_seen_or_not() {
+    for (version, hidden) in [
+        (ServerVersion::V2019, true),
+        (ServerVersion::V2019, false),
+        (ServerVersion::AzureDb, true),
+        (ServerVersion::AzureDb, false),
+    ] {
+        let context = format!("{version}, hidden {hidden}");
+        let connect: Arc<Mutex<Option<ConnectOptions>>> = Arc::default();
+        let sent = Sent::default();
+        let hooks = {
+            let (connect, sent) = (Arc::clone(&connect), sent.clone());
+            Hooks::new(move |point: &HookPoint<'_>| {
+                let is_create = point.phase == Phase::BeforeExecute && point.sql.starts_with("CREATE EVENT SESSION");
+                let other = if is_create { connect.lock().unwrap().take() } else { None };
+                if let Some(other) = other {
+                    run_beside(other, point.sql.to_owned());
+                }
+                sent.note(point);
+                HookAction::Continue
+            })
+        };
+        let mut lab = Lab::new(version, |launch: &mut LaunchOptions| {
+            launch.faults.extend(hidden.then(|| "catalogue=hidden".to_owned()));
+            launch.hooks = hooks;
+        })
+        .await;
+        lab.options.trace_flags.enable = false;
+        lab.surroundings.connect.database = database(version);
+        *connect.lock().unwrap() = Some(sa(&lab));
+        let error = lab.capture().await.unwrap_err();
+        let (reason, text, hint, cause) = refusal(&error);
+        assert_eq!(cause, 25631, "{context}: {error:?}");
+        if hidden {
+            assert_eq!(reason, Refusal::Permission, "{context}");
+            assert!(text.contains("event_session_hidden") && text.contains("cannot be seen"), "{text}");
+            let grant = match version {
+                ServerVersion::AzureDb => {
+                    "to see it, in database [OneRow]: GRANT VIEW DATABASE PERFORMANCE STATE, CREATE ANY DATABASE EVENT SESSION,"
+                }
+                _ => "to see it, in master: GRANT VIEW SERVER STATE, ALTER ANY EVENT SESSION TO [sa];",
+            };
+            assert!(hint.starts_with(grant), "{context}: {hint}");
+        } else {
+            assert!(reason == Refusal::Busy && text.contains("is on the server already"), "{context}: {text}");
+        }
+        let creates = sent.changes().iter().filter(|sql| sql.starts_with("CREATE")).count();
+        // The other's and ours: no second try, and nothing after it.
+        assert_eq!((creates, sent.changes().len()), (2, 2), "{context}: {:?}", sent.changes());
+    }
+}
+
+/// Runs a statement over another connection while the server holds one.
+fn run_beside(connect: ConnectOptions, sql: String) {
+    let other = std::thread::spawn(move || {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+            let mut connection = Connection::open(&connect).await.unwrap();
+            connection.run(&sql, connect.query_timeout).await.unwrap();
+            connection.close().await;
+        });
+    });
+    other.join().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -579,9 +693,10 @@ async fn an_error_that_a_trigger_raises_does_not_mean_that_nothing_was_done() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_carry_a_duration_where_the_catalogue_has_one() {
-    for version in VERSIONS {
+    let absent = [(ServerVersion::V2025, true), (ServerVersion::AzureMi, true)];
+    for (version, absent) in VERSIONS.map(|version| (version, false)).into_iter().chain(absent) {
         for (scenario, seconds) in [("sos-yield", 132), ("spinlock", 136), ("sos-yield+spinlock", 138)] {
-            let (mut lab, sent) = lab(version, &[]).await;
+            let (mut lab, sent) = lab(version, &faults(if absent { &["max-duration=absent"] } else { &[] })).await;
             lab.options.scenario = scenario.to_owned();
             lab.options.max_events_per_second = Some(1_000_000_000);
             let (outcome, _) = lab.report().await;
@@ -593,7 +708,7 @@ async fn sessions_carry_a_duration_where_the_catalogue_has_one() {
                 let has = sql.contains(&format!("    MAX_DURATION = {seconds} SECONDS,\n"));
                 assert_eq!(
                     (has, sql.contains("MAX_DURATION")),
-                    (version >= ServerVersion::V2025, has),
+                    (version >= ServerVersion::V2025 && !absent, has),
                     "{version}: {sql}"
                 );
             }

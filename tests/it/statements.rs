@@ -5,7 +5,7 @@ use std::time::Duration;
 use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::ServerVersion;
 use xestack::simulator::launch::{self, LaunchOptions, Simulator};
-use xestack::sqlserver::Connection;
+use xestack::sqlserver::{ConnectOptions, Connection};
 use xestack::statements::{DryRun, DryStatement, Statements, dry_run};
 
 const VERSIONS: [ServerVersion; 8] = [
@@ -22,7 +22,12 @@ const VERSIONS: [ServerVersion; 8] = [
 const LIMIT: Duration = Duration::from_secs(20);
 
 async fn connect(simulator: &Simulator) -> Connection {
-    Connection::open(&connect_options(simulator)).await.unwrap()
+    connect_to(simulator, None).await
+}
+
+async fn connect_to(simulator: &Simulator, database: Option<&str>) -> Connection {
+    let options = ConnectOptions { database: database.map(str::to_owned), ..connect_options(simulator) };
+    Connection::open(&options).await.unwrap()
 }
 
 /// The statement with the keys in it that a run looks up: `0 /* MAP: TEXT, looked up at run time */`.
@@ -54,9 +59,10 @@ fn options(scenario: &str, version: ServerVersion, (flags, during_window, force)
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_a_dry_run_succeeds_on_its_version() {
     let sessions = Sessions::from_texts(EMBEDDED).unwrap();
-    for version in VERSIONS {
+    for version in VERSIONS.into_iter().chain([ServerVersion::AzureMi, ServerVersion::AzureDb]) {
         let simulator = launch::launch(LaunchOptions { version, ..LaunchOptions::default() }).await.unwrap();
-        let mut connection = connect(&simulator).await;
+        let database = (version == ServerVersion::AzureDb).then_some("OneRow");
+        let mut connection = connect_to(&simulator, database).await;
         let statements = Statements::new(&sessions, version);
         for scenario in sessions.scenarios() {
             for flags in [(false, false, false), (true, false, false), (true, false, true), (true, true, true)] {

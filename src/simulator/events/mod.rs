@@ -152,6 +152,12 @@ impl Engine {
         self.running.retain(|session| !is_gone(session));
     }
 
+    /// Whether a session that a client made runs.
+    pub fn runs_for_clients(&self) -> bool {
+        let mut made = self.definitions.iter().filter(|definition| definition.id > self.last_own_id);
+        made.any(|made| self.running.iter().any(|session| session.name == made.name))
+    }
+
     /// Dispatches what is due in all running sessions, and ends those whose MAX_DURATION has passed.
     pub fn advance(&mut self, world: &World<'_>) {
         for session in &mut self.running {

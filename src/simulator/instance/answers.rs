@@ -108,6 +108,9 @@ impl Host for Instance {
         arguments: &[Datum],
     ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
         self.arrive(session, &At::Statement(format!("{schema}.{name}").to_lowercase()))?;
+        if let Some(client) = self.lock().sessions.get_mut(&session.spid) {
+            client.cpu_ms = client.cpu_ms.saturating_add(self.switches.read_cost_ms);
+        }
         self.with_state(|state, now| views::rows(self, state, now, session, schema, name, arguments))
     }
 

@@ -43,6 +43,8 @@ pub struct Moment {
 pub struct ClientSession {
     pub context: SessionContext,
     pub since: Moment,
+    /// CPU that its statements have cost, as far as a fault makes them cost any.
+    pub cpu_ms: u32,
     ended: CancellationToken,
 }
 
@@ -330,7 +332,7 @@ impl Instance {
             application: login.application.clone(),
         };
         let ended = state.process.ended.clone();
-        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now(), ended });
+        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now(), cpu_ms: 0, ended });
         Ok(context)
     }
 

@@ -57,9 +57,20 @@ pub(crate) async fn look(options: &ConnectOptions) -> ServerState {
         assert!(since.elapsed() < LIMIT, "a connection of a capture that has ended is still there");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    let edition = "SELECT CAST(SERVERPROPERTY('EngineEdition') AS int) AS engine_edition";
+    let of_database = connection.run(edition, LIMIT).await.unwrap()[0].integer(0, "engine_edition") == Some(5);
     let mut state = BTreeMap::new();
     for (name, sql) in STATEMENTS {
-        let tables = connection.run(sql, LIMIT).await.unwrap();
+        // Azure SQL Database has its sessions in a database, and no trace flags.
+        if of_database && name == "trace flags" {
+            continue;
+        }
+        let sql = if of_database {
+            sql.replace("server_event", "database_event").replace("dm_xe_", "dm_xe_database_")
+        } else {
+            sql.to_owned()
+        };
+        let tables = connection.run(&sql, LIMIT).await.unwrap();
         let mut rows: Vec<String> = tables.iter().flat_map(|table| &table.rows).map(|row| format!("{row:?}")).collect();
         rows.sort_unstable();
         state.insert(name, rows);

@@ -76,7 +76,7 @@ fn the_readme_shows_the_table() {
 }
 
 /// The README shows a table between its marks; `XESTACK_BLESS=1` writes it there.
-fn assert_in_readme(name: &str, table: &str) {
+pub(crate) fn assert_in_readme(name: &str, table: &str) {
     let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let text = std::fs::read_to_string(path).unwrap();
