@@ -8,6 +8,8 @@
     clippy::format_push_string,
     clippy::duration_suboptimal_units,
     clippy::large_futures,
+    clippy::print_stdout,
+    clippy::assigning_clones,
     reason = "a test that fails is meant to panic and to say why"
 )]
 
