@@ -72,10 +72,14 @@ fn run(arguments: &[&str], variables: &[(&str, &str)], state_dir: &Path) -> (i32
     let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut places = Places(Vec::new());
     let of_process = |name: &str| fs::read(format!("/proc/{}/{name}", process.id()));
-    if let Ok(arguments) = of_process("cmdline") {
-        places.add("cmdline", arguments);
+    let shows_processes = Path::new("/proc/self/cmdline").exists();
+    // Empty until the new program has taken the place of this one.
+    while shows_processes && of_process("cmdline").unwrap().is_empty() {
+        std::thread::yield_now();
     }
-    if let Ok(environment) = of_process("environ") {
+    if shows_processes {
+        places.add("cmdline", of_process("cmdline").unwrap());
+        let environment = of_process("environ").unwrap();
         let is_told =
             |entry: &&[u8]| entry.starts_with(b"SQLCMDPASSWORD=") || entry.starts_with(b"XESTACK_ACCESS_TOKEN=");
         let rest: Vec<&[u8]> = environment.split(|byte| *byte == 0).filter(|entry| !is_told(entry)).collect();
