@@ -1,11 +1,18 @@
 //! The places that a server runs in: what is asked of each, and that nothing is taken for granted.
 
 use crate::capture::Lab;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use xestack::agent::{CaptureError, Refusal};
+use std::time::Duration;
+use xestack::agent::progress::Interrupt;
+use xestack::agent::run::{Marker, Owner, RunId};
+use xestack::agent::{self, CaptureError, CleanupOptions, Refusal};
 use xestack::catalog::sessions::{EMBEDDED, Sessions};
-use xestack::model::{Problem, ServerVersion, Severity, VerdictKind};
-use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks};
+use xestack::model::{Problem, ServerVersion, Severity, UtcMicros, VerdictKind};
+use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
+use xestack::sqlserver::Connection;
+
+const LIMIT: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_capture_says_who_answered_and_since_when() {
@@ -243,4 +250,88 @@ async fn a_managed_instance_is_captured_without_trace_flags() {
         assert!(outcome.evidence.sessions.iter().all(|session| session.filters.is_empty()), "{context}");
         lab.assert_as_before(&context).await;
     }
+}
+
+/// What another client of Azure SQL Database sees of event sessions.
+async fn sessions_of_database(lab: &Lab) -> Vec<String> {
+    let mut client = Connection::open(&lab.surroundings.connect).await.unwrap();
+    let names = client.run("SELECT name FROM sys.database_event_sessions ORDER BY name", LIMIT).await.unwrap();
+    client.close().await;
+    (0..names[0].rows.len()).map(|row| names[0].text(row, "name").unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_dead_run_left_in_a_database_goes_and_nothing_else() {
+    for by_command in [false, true] {
+        let mut lab = Lab::new(ServerVersion::AzureDb, |_| {}).await;
+        lab.options.trace_flags.enable = false;
+        let dead = Marker {
+            scenario: "sos-yield".to_owned(),
+            run_id: RunId::new(UtcMicros(1_796_067_092_000_000), 7),
+            owner: Owner { start_ticks: 1, ..Owner::this_process() },
+            deadline_unix: 1_796_067_093,
+            flags: Vec::new(),
+        };
+        let mut client = Connection::open(&lab.surroundings.connect).await.unwrap();
+        for name in [dead.to_string(), dead.to_string().to_uppercase(), "xestack:1:x]]".to_owned()] {
+            let create = format!("CREATE EVENT SESSION [{name}] ON DATABASE ADD EVENT sqlos.wait_info");
+            if let Err(error) = client.run(&create, LIMIT).await {
+                // Names that differ in case only are one name there.
+                assert_eq!(error.number(), Some(25631), "{name}");
+            }
+        }
+        let start = format!("ALTER EVENT SESSION [{dead}] ON DATABASE STATE = START");
+        client.run(&start, LIMIT).await.unwrap();
+        let mut kept = sessions_of_database(&lab).await;
+        kept.retain(|name| *name != dead.to_string());
+        assert!(!kept.is_empty());
+        if by_command {
+            let options = CleanupOptions { dry_run: false, force: None, state_dir: lab.options.state_dir.clone() };
+            agent::cleanup(&lab.surroundings, &options).await.unwrap();
+        } else {
+            let outcome = lab.capture().await.unwrap();
+            let problems = &outcome.evidence.problems;
+            assert!(problems.iter().any(|problem| problem.code == "dead_run_cleaned"), "{problems:?}");
+        }
+        assert_eq!(sessions_of_database(&lab).await, kept, "by command: {by_command}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_of_azure_that_is_cut_or_interrupted_at_any_change_leaves_nothing() {
+    let mut tried = 0;
+    for phase in [Phase::BeforeExecute, Phase::ExecutedNotAnswered] {
+        for cut in [false, true] {
+            for change in 0.. {
+                let seen = Arc::new(AtomicUsize::new(0));
+                let interrupt = Interrupt::default();
+                let hooks = {
+                    let (seen, interrupt) = (Arc::clone(&seen), interrupt.clone());
+                    Hooks::new(move |point: &HookPoint<'_>| {
+                        let is_change = point.connection == 1 && point.sql.contains("EVENT SESSION [");
+                        if !is_change || point.phase != phase || seen.fetch_add(1, Ordering::SeqCst) != change {
+                            return HookAction::Continue;
+                        }
+                        if cut {
+                            return HookAction::Disconnect;
+                        }
+                        interrupt.signal();
+                        HookAction::Continue
+                    })
+                };
+                let mut lab = Lab::new(ServerVersion::AzureDb, |launch| launch.hooks = hooks).await;
+                lab.surroundings.interrupt = interrupt;
+                lab.options.trace_flags.enable = false;
+                let result = lab.capture().await;
+                let context = format!("{phase:?}, cut {cut}, change {change}: {:?}", result.err());
+                lab.assert_as_before(&context).await;
+                if seen.load(Ordering::SeqCst) <= change {
+                    break;
+                }
+                tried += 1;
+            }
+        }
+    }
+    // CREATE, START, DROP EVENT, STOP and DROP, in each of four ways.
+    assert!(tried >= 18, "only {tried} points were tried");
 }

@@ -2,7 +2,9 @@
 
 mod azure_db;
 mod azure_mi;
+mod collations;
 mod hosts;
+mod languages;
 mod logins;
 mod rows;
 
