@@ -221,16 +221,12 @@ impl Language {
         }
         let quoted = quoted(&message.text);
         let known = TEXTS.iter().find(|(number, _)| *number == message.number);
-        let text = match known.and_then(|(_, texts)| texts.get(column)) {
-            Some(text) => quoted
-                .iter()
-                .enumerate()
-                .fold((*text).to_owned(), |text, (place, part)| text.replace(&format!("{{{place}}}"), part)),
-            None => {
-                let word = ["Meldung", "Message", "İleti"].get(column).copied().unwrap_or_default();
-                let parts: String = quoted.iter().map(|part| format!(" '{part}'")).collect();
-                format!("{word} {}:{parts}", message.number)
-            }
+        let text = if let Some(text) = known.and_then(|(_, texts)| texts.get(column)) {
+            let places = quoted.iter().enumerate();
+            places.fold((*text).to_owned(), |text, (place, part)| text.replace(&format!("{{{place}}}"), part))
+        } else {
+            let word = ["Meldung", "Message", "İleti"].get(column).copied().unwrap_or_default();
+            format!("{word} {}: {}", message.number, quoted.join(", "))
         };
         Message { text, ..message }
     }
@@ -262,7 +258,7 @@ mod tests {
         assert_eq!(Language::German.translated(german.clone()), german, "translating again changes nothing");
         assert_eq!(Language::English.translated(message.clone()), message);
         let other = Message::new(1205, 13, "Transaction (Process ID 5) was chosen as the victim of \"x\".");
-        assert_eq!(Language::Turkish.translated(other).text, "İleti 1205: 'x'");
+        assert_eq!(Language::Turkish.translated(other).text, "İleti 1205: x");
         let own = Message::new(50_000, 16, "mine");
         assert_eq!(Language::French.translated(own.clone()), own);
     }

@@ -178,6 +178,6 @@ impl Places {
     /// Whether a column is.
     pub fn has_column(&self, view: &str, column: &str) -> bool {
         let is_missing = self.missing_columns.iter().any(|(of, missing)| of == view && missing == column);
-        !is_missing && !(self.max_duration_absent && column == "max_duration")
+        !(is_missing || self.max_duration_absent && column == "max_duration")
     }
 }

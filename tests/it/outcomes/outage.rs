@@ -195,7 +195,7 @@ async fn event_sessions_of_others_and_of_other_runs_are_told_apart() {
         other.run(&format!("ALTER EVENT SESSION [{name}] ON SERVER STATE = START"), limit).await.unwrap();
     }
     let (outcome, report) = lab.report().await;
-    assert_eq!(outcome.evidence.other_runs, [run.clone()]);
+    assert_eq!(outcome.evidence.other_runs, std::slice::from_ref(&run));
     assert!(outcome.evidence.other_event_sessions.iter().any(|name| name == watcher));
     let finding = report.findings.iter().find(|finding| finding.name == "other_event_sessions").unwrap();
     assert_eq!(finding.state, "running");

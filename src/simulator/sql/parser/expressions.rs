@@ -234,7 +234,7 @@ impl Parser<'_> {
             self.at += 1;
             let line = self.line();
             let name = self.name()?;
-            collation = Some(named_collation(&name).ok_or_else(|| invalid_collation(&name, line))?);
+            collation = Some(named_collation(&name, line)?);
         }
         Ok(match (operand, collation) {
             (Operand::Value(value), Some(collation)) => {
@@ -310,12 +310,12 @@ fn multiplicative_operator(symbol: &str) -> Option<Arithmetic> {
     })
 }
 
-/// A collation by its name, `None` inside being the database's; `None` where the name is no collation's.
-fn named_collation(name: &str) -> Option<Option<Collation>> {
+/// A collation by its name, `None` being the database's; error 448 where the name is no collation's.
+fn named_collation(name: &str, line: u32) -> Parsed<Option<Collation>> {
     if ["DATABASE_DEFAULT", "CATALOG_DEFAULT"].iter().any(|default| name.eq_ignore_ascii_case(default)) {
-        return Some(None);
+        return Ok(None);
     }
-    Collation::named(name).map(Some)
+    Collation::named(name).map(Some).ok_or_else(|| invalid_collation(name, line))
 }
 
 fn invalid_collation(name: &str, line: u32) -> Message {
