@@ -4,7 +4,7 @@ use crate::agent::clock::Clock;
 use crate::agent::server::Server;
 use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{CounterStatement, NO_LOCK_TIMEOUT, Statements, batch, polled};
+use crate::statements::{CounterStatement, NO_LOCK_TIMEOUT, Statements, batch, is_watched, polled};
 
 /// `Invalid column name` and `Invalid object name`: this build lacks what the statement names.
 const LACKING: [u32; 2] = [207, 208];
@@ -151,7 +151,8 @@ fn lacking(first_view: &str, way: &CounterStatement, table: &Table) -> Option<Pr
 /// That a view could not be read.
 pub(super) fn unreadable(view: &str, error: &SqlServerError) -> Problem {
     let message = format!("sys.{view} could not be read: {}", chain(error));
-    Problem::new("counters_unreadable", Severity::Partial, message)
+    let severity = if is_watched(view) { Severity::Warning } else { Severity::Partial };
+    Problem::new("counters_unreadable", severity, message)
 }
 
 /// An error with its causes, on one line.
