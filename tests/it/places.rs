@@ -11,6 +11,7 @@ use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::{Problem, ServerVersion, Severity, UtcMicros, VerdictKind};
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use xestack::sqlserver::Connection;
+use xestack::statements::{Statements, snapshot_names};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -334,4 +335,117 @@ async fn a_capture_of_azure_that_is_cut_or_interrupted_at_any_change_leaves_noth
     }
     // CREATE, START, DROP EVENT, STOP and DROP, in each of four ways.
     assert!(tried >= 18, "only {tried} points were tried");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_sql_server_is_refused_in_one_plain_sentence() {
+    for dialect in ["other", "refusing"] {
+        let lab = Lab::new(ServerVersion::V2019, |launch| launch.faults.push(format!("dialect={dialect}"))).await;
+        let error = lab.capture().await.unwrap_err();
+        let CaptureError::Refused { reason, text, .. } = &error else { panic!("{dialect}: {error:?}") };
+        assert_eq!((*reason, text.as_str()), (Refusal::Version, "what answers there is not SQL Server"), "{dialect}");
+    }
+}
+
+/// The counter tables of both scenarios, with the columns that their statements for a version name.
+fn named_columns(version: ServerVersion) -> Vec<(String, Vec<String>)> {
+    let sessions = Sessions::from_texts(EMBEDDED).unwrap();
+    let statements = Statements::new(&sessions, version);
+    let names = snapshot_names(sessions.scenarios());
+    let first = |name: &String| statements.counter(name).unwrap().remove(0);
+    names.iter().map(first).map(|way| (way.view, way.columns)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_column_of_the_counters_may_be_missing() {
+    let mut columns = 0;
+    for version in [ServerVersion::V2012, ServerVersion::V2019, ServerVersion::AzureDb] {
+        for (view, names) in named_columns(version) {
+            for column in names {
+                // Every build has the names of rows; `server_name` is not of the view.
+                const ALWAYS: [&str; 7] =
+                    ["name", "wait_type", "latch_class", "status", "counter_name", "session_id", "server_name"];
+                if ALWAYS.contains(&column.as_str()) {
+                    continue;
+                }
+                let mut lab =
+                    Lab::new(version, |launch| launch.faults.push(format!("missing-column={view}.{column}"))).await;
+                lab.options.trace_flags.enable = false;
+                lab.options.scenario = "sos-yield+spinlock".to_owned();
+                lab.options.max_events_per_second = Some(1_000_000);
+                let (outcome, report) = lab.report().await;
+                let context = format!("{version}, {view}.{column}: {:?}", report.capture.problems);
+                assert!(report.stacks.total_events > 0, "{context}");
+                let told = |problem: &&Problem| {
+                    let message = &problem.message;
+                    message.contains(&view) && (message.contains(&column) || message.contains("was read instead"))
+                };
+                assert!(report.capture.problems.iter().any(|problem| told(&problem)), "{context}");
+                let refusals = outcome.statements.iter().filter(|statement| statement.error == Some(207)).count();
+                assert!((1..=6).contains(&refusals), "{refusals} refused: {context}");
+                lab.assert_as_before(&context).await;
+                columns += 1;
+            }
+        }
+    }
+    assert!(columns > 60, "only {columns} columns");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_view_of_the_counters_may_be_missing() {
+    for version in [ServerVersion::V2008R2, ServerVersion::V2022, ServerVersion::AzureDb] {
+        for (view, _) in named_columns(version) {
+            let mut lab = Lab::new(version, |launch| launch.faults.push(format!("missing-view={view}"))).await;
+            lab.options.trace_flags.enable = false;
+            let result = lab.try_report().await;
+            lab.assert_as_before(&view).await;
+            // Targets are read through one of them.
+            let is_needed = view.starts_with("dm_xe_");
+            let (_, report) = match result {
+                Err(error) if is_needed => panic!("{version}, {view}: {error:?}"),
+                result => result.unwrap(),
+            };
+            let told = report.capture.problems.iter().any(|problem| problem.message.contains(&view));
+            assert!(told || view == "dm_os_performance_counters", "{version}, {view}: {:?}", report.capture.problems);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_is_read_whatever_its_width() {
+    let spinlocks = async |version: ServerVersion, fault: Option<&str>| {
+        let mut lab = Lab::new(version, |launch| launch.faults.extend(fault.map(str::to_owned))).await;
+        lab.options.trace_flags.enable = false;
+        lab.report().await.1.spinlocks
+    };
+    for (version, width) in
+        [(ServerVersion::V2016, "bigint"), (ServerVersion::V2019, "int"), (ServerVersion::V2022, "int")]
+    {
+        let usual = spinlocks(version, None).await;
+        assert!(usual.iter().any(|row| row.backoffs > 0), "{version}");
+        assert_eq!(spinlocks(version, Some(&format!("backoffs={width}"))).await, usual, "{version}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_rows_cost_nothing_but_themselves() {
+    for version in [ServerVersion::V2008R2, ServerVersion::V2019, ServerVersion::V2025, ServerVersion::AzureDb] {
+        for scenario in ["sos-yield", "spinlock"] {
+            let mut lab = Lab::new(version, |launch| launch.faults.push("odd-rows".to_owned())).await;
+            lab.options.trace_flags.enable = false;
+            lab.options.scenario = scenario.to_owned();
+            lab.options.max_events_per_second = Some(1_000_000);
+            let (_, report) = lab.report().await;
+            let context = format!("{version} {scenario}: {:?}", report.capture.problems);
+            assert!(
+                report.stacks.total_events > 0 && !report.waits.is_empty() && !report.spinlocks.is_empty(),
+                "{context}"
+            );
+            let mut names: Vec<&str> = report.spinlocks.iter().map(|row| row.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), report.spinlocks.len(), "a name twice: {context}");
+            lab.assert_as_before(&context).await;
+        }
+    }
 }
