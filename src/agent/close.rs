@@ -48,15 +48,14 @@ impl Window {
             let silence = self.silence(session).await?;
             closing.silences.push(silence);
         }
-        let ended = match closing.ended {
-            Some(ended) => ended,
-            None => {
-                let (ended, ended_at) = self.now();
-                let elapsed_ms = ended.saturating_sub(open.started).as_millis() as u64;
-                self.gathered.window = Some(model::Window { started_at: open.started_at, ended_at, elapsed_ms });
-                closing.ended = Some(ended);
-                ended
-            }
+        let ended = if let Some(ended) = closing.ended {
+            ended
+        } else {
+            let (ended, ended_at) = self.now();
+            let elapsed_ms = ended.saturating_sub(open.started).as_millis() as u64;
+            self.gathered.window = Some(model::Window { started_at: open.started_at, ended_at, elapsed_ms });
+            closing.ended = Some(ended);
+            ended
         };
         if self.gathered.after.is_none() {
             let after = self.counters().await?;
@@ -126,7 +125,7 @@ impl Window {
 
     /// Whether the session that runs is not the one that was started: its document is not of this window.
     pub(super) fn was_started_again(&self, session: &CaptureSession) -> bool {
-        let of = |snapshot: &Option<model::Snapshot>| running(snapshot.as_ref()?, session.name()).flatten();
+        let of = |snapshot: &Option<model::Snapshot>| running(snapshot.as_ref()?, session.name())?.since();
         of(&self.gathered.before).zip(of(&self.gathered.after)).is_some_and(|(before, after)| before != after)
     }
 }

@@ -1,7 +1,7 @@
 //! Owns symbolising on the server: the raw document is safe already, the least form is tried first, and a global flag is
 //! on no longer than one read takes.
 
-use crate::agent::journal::{State, Step};
+use crate::agent::journal::Step;
 use crate::agent::outcome::{CaptureError, RawTarget};
 use crate::agent::progress::Progress;
 use crate::agent::session::TARGET;
@@ -189,15 +189,4 @@ fn note_or_fail(window: &mut Window, error: crate::sqlserver::SqlServerError, wh
     let message = format!("{what}: {}", counters::chain(&error));
     window.gathered.problems.push(Problem::new("symbolising_failed", Severity::Partial, message));
     Ok(())
-}
-
-/// Milliseconds for which the journal shows a flag on globally by this run.
-pub(super) fn global_on_ms(entries: &[crate::agent::journal::Entry], flag: u32) -> u64 {
-    let done = || entries.iter().filter(|entry| entry.state == State::Done);
-    let on = done().find(|entry| matches!(&entry.step, Step::TraceOn { flags } if flags.contains(&flag)));
-    let off = done().rfind(|entry| matches!(&entry.step, Step::TraceOff { flags } if flags.contains(&flag)));
-    match (on, off) {
-        (Some(on), Some(off)) => ((off.utc.0 - on.utc.0).max(0) / 1000) as u64,
-        _ => 0,
-    }
 }

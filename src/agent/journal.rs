@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A change on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +177,8 @@ pub fn has_ended(entries: &[Entry]) -> bool {
 pub struct Journal {
     path: PathBuf,
     entries: Vec<Entry>,
+    /// When each entry of this process was written, by the monotonic clock: the wall's may jump.
+    moments: Vec<Duration>,
 }
 
 impl Journal {
@@ -184,7 +187,7 @@ impl Journal {
         let folder = state_dir.join("journal");
         private_file::ensure_private_dir(state_dir)?;
         private_file::ensure_private_dir(&folder)?;
-        Ok(Self { path: folder.join(format!("{run_id}.jsonl")), entries: Vec::new() })
+        Ok(Self { path: folder.join(format!("{run_id}.jsonl")), entries: Vec::new(), moments: Vec::new() })
     }
 
     /// A journal of an earlier run, to go on with. A line that was torn in the writing is read around: nothing was done
@@ -192,8 +195,8 @@ impl Journal {
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let bytes = std::fs::read(&path)?;
         let lines = bytes.split(|byte| *byte == b'\n');
-        let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-        Ok(Self { path, entries })
+        let entries: Vec<Entry> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        Ok(Self { path, entries, moments: Vec::new() })
     }
 
     /// Its file.
@@ -207,6 +210,7 @@ impl Journal {
         let line = serde_json::to_string(&entry).map_err(io::Error::other)?;
         // Counted as written even where the disk refuses: what is owed must not be forgotten.
         self.entries.push(entry);
+        self.moments.push(clock.monotonic());
         private_file::append_synced(&self.path, &line)
     }
 
@@ -218,6 +222,16 @@ impl Journal {
     /// Everything written so far.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Milliseconds for which this process had a flag on globally, from its first TRACEON to its last TRACEOFF.
+    pub fn global_on_ms(&self, flag: u32) -> u64 {
+        // Entries read from a file come first and have no moment.
+        let written = || self.entries.iter().rev().zip(self.moments.iter().rev()).rev();
+        let done = || written().filter(|(entry, _)| entry.state == State::Done);
+        let on = done().find(|(entry, _)| matches!(&entry.step, Step::TraceOn { flags } if flags.contains(&flag)));
+        let off = done().rfind(|(entry, _)| matches!(&entry.step, Step::TraceOff { flags } if flags.contains(&flag)));
+        on.zip(off).map_or(0, |((_, on), (_, off))| off.saturating_sub(*on).as_millis() as u64)
     }
 }
 

@@ -214,7 +214,8 @@ fn announcements(plan: &Plan) -> Vec<String> {
     plan.scenarios.iter().map(of_scenario).chain(logged).chain(plan.side_effects.in_words()).collect()
 }
 
-/// The run's marker. Its deadline, on the server's clock, which all machines can ask, covers the survey, the window and the time to put things back.
+/// The run's marker. Its deadline, on the server's clock, which all machines can ask, covers the survey, the window and the
+/// time to put things back.
 fn marker(
     run_id: &RunId,
     plan: &Plan,

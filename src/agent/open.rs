@@ -46,11 +46,10 @@ impl Window {
             }
             let asked = clock.monotonic();
             match self.sample(open, sessions, &mut names).await {
-                Ok(Judgement::GoOn) => {}
                 Ok(Judgement::PollLess) => pause *= 2,
                 Ok(Judgement::End(reason)) => self.end_by_guard(open, &reason),
                 Err(error) if !may_pass(&error) => return Err(error),
-                Err(_) => {}
+                Ok(Judgement::GoOn) | Err(_) => {}
             }
             if clock.monotonic().saturating_sub(asked) > SLOW_SAMPLE {
                 pause *= 2;
@@ -187,13 +186,32 @@ pub(super) fn lost(now: &Snapshot, before: Option<&Snapshot>, sessions: &[Captur
     sessions.iter().any(|session| {
         let found = running(now, session.name());
         let first = before.and_then(|before| running(before, session.name()));
-        matches!((first, found), (Some(Some(first)), Some(found)) if found.as_ref() != Some(&first))
+        matches!((first, found), (Some(first @ Running::Since(_)), Some(found)) if found != first)
     })
 }
 
-/// When a session was started, where it runs: `None` where running sessions could not be read.
-pub(super) fn running(snapshot: &Snapshot, name: &str) -> Option<Option<String>> {
+/// How a session stands among those that run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Running {
+    /// It runs, and was started then.
+    Since(String),
+    /// It does not run.
+    No,
+}
+
+impl Running {
+    /// When it was started, where it runs.
+    pub(super) fn since(self) -> Option<String> {
+        match self {
+            Self::Since(time) => Some(time),
+            Self::No => None,
+        }
+    }
+}
+
+/// How a session stands; `None` where running sessions could not be read.
+pub(super) fn running(snapshot: &Snapshot, name: &str) -> Option<Running> {
     let table = snapshot.tables.get("dm_xe_sessions")?;
     let row = (0..table.rows.len()).find(|row| table.text(*row, "name") == Some(name));
-    Some(row.map(|row| table.text(row, "create_time").unwrap_or_default().to_owned()))
+    Some(row.map_or(Running::No, |row| Running::Since(table.text(row, "create_time").unwrap_or_default().to_owned())))
 }

@@ -8,7 +8,7 @@ use crate::agent::run::Marker;
 use crate::agent::server::{Server, StatementRecords};
 use crate::agent::undo::{self, Undone, Work};
 use crate::agent::window::{Gathered, Window};
-use crate::agent::{CaptureError, SharedJournal, Surroundings, flags, journal, lock};
+use crate::agent::{CaptureError, SharedJournal, Surroundings, journal, lock};
 use crate::model::{Problem, Severity, TraceFlagUse};
 use crate::statements::Statements;
 use crate::store::bundle::StatementRecord;
@@ -160,7 +160,7 @@ fn flag_uses(
                 "none"
             }
             .to_owned(),
-            on_ms: flags::global_on_ms(lock(journal).entries(), before.flag),
+            on_ms: lock(journal).global_on_ms(before.flag),
             restored: before.global.is_some()
                 && after.global.is_some()
                 && (after.global == Some(before.is_on_before()) || !work.flags.contains(&before.flag)),

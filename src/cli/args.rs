@@ -40,6 +40,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "made once, by clap")]
 pub(super) enum Command {
     /// A whole capture against an embedded simulated server.
     #[command(
@@ -187,6 +188,7 @@ pub(super) struct BoundArguments {
 
 /// What an open window may do to the server before it is ended.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_field_names, reason = "the names of the options")]
 pub(super) struct GuardArguments {
     /// Dropped events above which the window is ended.
     #[arg(long, value_name = "N")]

@@ -2,6 +2,8 @@
 //! the instance.
 
 use crate::model::ServerVersion;
+use crate::simulator::collation::Collation;
+use crate::simulator::language::Language;
 use crate::simulator::output::{Message, Output, Step};
 use crate::simulator::sql::tokenizer::Token;
 use crate::simulator::value::{Column, Datum, SqlType};
@@ -76,6 +78,10 @@ pub trait Backend: Send + Sync + 'static {
     fn version_numbers(&self) -> (u8, u8, u16);
     /// `@@SERVERNAME`, the server name of messages.
     fn server_name(&self) -> String;
+    /// The language that logins get.
+    fn language(&self) -> Language {
+        Language::default()
+    }
 }
 
 /// One logged-in session; dropping it ends it (session flags and locks die with it).
@@ -115,6 +121,14 @@ pub struct SessionContext {
 pub trait Host: Send + Sync {
     /// Version simulated.
     fn version(&self) -> ServerVersion;
+    /// Its collation.
+    fn collation(&self) -> Collation {
+        Collation::default()
+    }
+    /// Its language.
+    fn language(&self) -> Language {
+        Language::default()
+    }
     /// The columns of a view or table function in this version; `None` where it does not exist (error 208).
     /// `schema` is `sys` for system views.
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>>;

@@ -7,6 +7,7 @@ use crate::simulator::faults::{Fault, FaultError};
 use crate::simulator::host::{Backend, Host, Login, Session};
 use crate::simulator::instance::Instance;
 use crate::simulator::instance::options::{InstanceError, InstanceOptions};
+use crate::simulator::language::Language;
 use crate::simulator::output::Message;
 use crate::simulator::permissions::Account;
 use crate::simulator::server::{Encryption, Server, ServerOptions, TlsMode, start_encrypted};
@@ -337,9 +338,13 @@ impl Front {
 impl Backend for Front {
     fn login(&self, login: Login) -> Result<Box<dyn Session>, Message> {
         let node = self.node();
-        let context = node.open_session(&login)?;
+        let context = node.open_session(&login).map_err(|message| node.language().translated(message))?;
         let host: Arc<dyn Host> = Arc::clone(node) as Arc<dyn Host>;
         Ok(Box::new(SqlSession::new(host, context)))
+    }
+
+    fn language(&self) -> Language {
+        self.node().language()
     }
 
     fn version_numbers(&self) -> (u8, u8, u16) {

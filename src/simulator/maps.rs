@@ -94,7 +94,7 @@ mod tests {
             }
         }
         // 2012 and 2014, and 2016 and 2017, have the same published key for yields.
-        assert_eq!(keys_of.map(|keys| keys.len()), [6, 8]);
+        assert_eq!(keys_of.map(|keys| keys.len()), [8, 10]);
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! instance. The collector reaches it only over a socket, as it reaches a real server.
 
 pub mod clock;
+pub mod collation;
 pub mod dbcc;
 pub mod events;
 pub mod faults;
 pub mod host;
 pub mod instance;
+pub mod language;
 pub mod launch;
 pub mod maps;
 pub mod modules;

@@ -282,15 +282,12 @@ impl Rights<'_> {
 
     /// What a view of state says to who does not see it: 300 about the server, 262 about a database, each with 297.
     pub fn state_denied(&self, of_database: Option<&str>) -> Vec<Message> {
-        let first = match of_database {
-            Some(database) => {
-                Message::new(262, 14, format!("{DATABASE_STATE} permission denied in database '{database}'."))
-            }
-            None => {
-                let permission = self.state_permission();
-                let text = format!("{permission} permission was denied on object 'server', database 'master'.");
-                Message::new(300, 14, text)
-            }
+        let first = if let Some(database) = of_database {
+            Message::new(262, 14, format!("{DATABASE_STATE} permission denied in database '{database}'."))
+        } else {
+            let permission = self.state_permission();
+            let text = format!("{permission} permission was denied on object 'server', database 'master'.");
+            Message::new(300, 14, text)
         };
         vec![first, Message::new(297, 16, "The user does not have permission to perform this action.")]
     }

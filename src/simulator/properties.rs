@@ -37,7 +37,7 @@ pub fn server_property(instance: &Instance, name: &str) -> Datum {
         "servername" => text(&instance.server_name()),
         "machinename" => text(instance.machine_name()),
         "computernamephysicalnetbios" => text(instance.computer_name()),
-        "collation" => text("SQL_Latin1_General_CP1_CI_AS"),
+        "collation" => text(places.collation.name()),
         "isclustered"
         | "ishadrenabled"
         | "issingleuser"

@@ -60,9 +60,9 @@ impl Route<'_> {
         let mut visited: Vec<(String, u16)> = Vec::new();
         loop {
             let (address, reached) = self.here();
-            let config = config(self.options, &address).map_err(|failure| self.failed(failure))?;
             let sockets = self.sockets(&address).await.map_err(|failure| self.failed(failure))?;
-            let port = sockets.first().map_or(0, SocketAddr::port);
+            let port = sockets.first().map_or(address.tcp_port(), SocketAddr::port);
+            let config = config(self.options, &address, port).map_err(|failure| self.failed(failure))?;
             tracing::debug!(host = address.host, ?sockets, "connecting");
             visited.push((address.host.to_ascii_lowercase(), port));
             let shake_hands = |stream: Attempt<TcpStream>| {
@@ -123,11 +123,12 @@ fn redirected(from: &ServerAddress, host: &str, port: u16) -> Option<ServerAddre
     Some(ServerAddress { host: host.to_owned(), instance: None, port: Some(port), dedicated_admin })
 }
 
-fn config(options: &ConnectOptions, address: &ServerAddress) -> Result<Config, ConnectFailure> {
+fn config(options: &ConnectOptions, address: &ServerAddress, port: u16) -> Result<Config, ConnectFailure> {
     let mut config = Config::new();
     // The name that the certificate is held against, so after a redirection the new one.
     config.host(&address.host);
-    config.port(address.tcp_port());
+    // Part of the service that Kerberos asks for.
+    config.port(port);
     config.application_name(APPLICATION_NAME);
     config.client_name(&options.workstation);
     config.readonly(options.read_only);

@@ -2,7 +2,7 @@
 //! of ten seconds takes as long as its statements.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use xestack::agent::clock::{Clock, Sleep};
 use xestack::agent::progress::{Interrupt, Progress};
@@ -18,8 +18,15 @@ use xestack::sqlserver::{Authentication, ConnectOptions, Connection, Encryption}
 use xestack::statements::{DryRun, dry_run};
 
 /// Time that passes only in pauses.
-#[derive(Default)]
-struct JumpingClock(AtomicI64);
+#[derive(Debug, Default)]
+pub(crate) struct JumpingClock(AtomicI64);
+
+impl JumpingClock {
+    /// Lets time pass.
+    pub(crate) fn pass(&self, time: Duration) {
+        self.0.fetch_add(time.as_micros() as i64, Ordering::SeqCst);
+    }
+}
 
 impl Clock for JumpingClock {
     fn utc(&self) -> UtcMicros {
@@ -80,10 +87,16 @@ pub(crate) struct Lab {
     /// The administrator's login, which looks at what is left.
     admin: ConnectOptions,
     version: ServerVersion,
+    clock: Arc<JumpingClock>,
     _state: tempfile::TempDir,
 }
 
 impl Lab {
+    /// The clock that both sides share.
+    pub(crate) fn clock(&self) -> Arc<JumpingClock> {
+        Arc::clone(&self.clock)
+    }
+
     pub(crate) async fn new(version: ServerVersion, change: impl FnOnce(&mut LaunchOptions)) -> Self {
         let clock = Arc::new(JumpingClock::default());
         let mut launch = LaunchOptions {
@@ -102,7 +115,7 @@ impl Lab {
         let surroundings = Surroundings {
             sessions: Arc::new(Sessions::from_texts(EMBEDDED).unwrap()),
             connect,
-            clock,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
             observer: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
             here: xestack::agent::run::Owner::this_process(),
@@ -111,7 +124,7 @@ impl Lab {
             trace_flags: TraceFlagOptions { enable: true, ..TraceFlagOptions::default() },
             ..CaptureOptions::new("sos-yield", WINDOW, state.path().to_owned())
         };
-        Self { simulator, surroundings, options, admin, version, _state: state }
+        Self { simulator, surroundings, options, admin, version, clock, _state: state }
     }
 
     pub(crate) async fn capture(&self) -> Result<Outcome, CaptureError> {
@@ -497,4 +510,50 @@ async fn both_scenarios_share_a_window() {
     // The survey, and one session for each histogram.
     assert_eq!(outcome.evidence.sessions.len(), 3);
     lab.assert_as_before("both").await;
+}
+
+/// A wall clock that goes back an hour when it is told to.
+struct AutumnClock {
+    clock: Arc<dyn Clock>,
+    back: Arc<AtomicBool>,
+}
+
+impl Clock for AutumnClock {
+    fn utc(&self) -> UtcMicros {
+        let back = if self.back.load(Ordering::SeqCst) { 3_600_000_000 } else { 0 };
+        UtcMicros(self.clock.utc().0 - back)
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
+    }
+
+    fn sleep_until(&self, deadline: Duration) -> Sleep<'_> {
+        self.clock.sleep_until(deadline)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wall_clock_that_goes_back_changes_no_figure() {
+    let plain = Lab::new(ServerVersion::V2019, NOTHING).await.report().await.1;
+    let mut lab = Lab::new(ServerVersion::V2019, NOTHING).await;
+    let back = Arc::new(AtomicBool::new(false));
+    lab.surroundings.clock =
+        Arc::new(AutumnClock { clock: Arc::clone(&lab.surroundings.clock), back: Arc::clone(&back) });
+    lab.surroundings.observer = Arc::new(move |progress| {
+        if matches!(progress, Progress::WindowElapsed(_)) {
+            back.store(true, Ordering::SeqCst);
+        }
+    });
+    let (outcome, report) = lab.report().await;
+    let figures = |report: &Report| {
+        let window = report.capture.window.unwrap();
+        (window.elapsed_ms, report.spinlocks.clone(), report.waits.clone(), report.stacks.clone(), report.verdict.kind)
+    };
+    assert_eq!(figures(&report), figures(&plain));
+    assert!(report.capture.trace_flags.iter().all(|flag| flag.restored), "{:?}", report.capture.trace_flags);
+    assert!(outcome.left_behind.is_empty());
+    lab.assert_as_before("autumn").await;
+    // The next run begins an hour before the first one did: its bundle has a name of its own all the same.
+    assert_ne!(lab.report().await.1.capture.id, report.capture.id);
 }

@@ -2,6 +2,7 @@
 //! touched.
 
 mod commands;
+mod hanging;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod sharing;

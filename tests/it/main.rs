@@ -7,6 +7,9 @@
     clippy::disallowed_methods,
     clippy::format_push_string,
     clippy::duration_suboptimal_units,
+    clippy::large_futures,
+    clippy::print_stdout,
+    clippy::assigning_clones,
     reason = "a test that fails is meant to panic and to say why"
 )]
 

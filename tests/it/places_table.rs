@@ -1,16 +1,12 @@
 //! Every place, with every kind of login: what a capture gives there. The README shows the table.
 
-use crate::capture::{Lab, WINDOW};
+use crate::capture::Lab;
 use crate::right_answers::assert_in_readme;
-use std::time::Duration;
 use xestack::agent::CaptureError;
 use xestack::model::{ServerVersion, Severity, VerdictKind};
 use xestack::simulator::permissions::Account;
 use xestack::simulator::workload::pace::Pace;
 use xestack::sqlserver::Authentication;
-
-/// A survey starts the load before the window opens.
-const SURVEY: Duration = Duration::from_secs(6);
 
 /// A place: its name in the table, its version, and what makes it special.
 type Place = (&'static str, ServerVersion, &'static [&'static str]);
@@ -65,11 +61,11 @@ impl Login {
 
 async fn lab(version: ServerVersion, faults: &[&str], login: Login, scenario: &str) -> Lab {
     let workload = if scenario == "spinlock" { "cachestore" } else { "lock-hash" };
-    let survey = if scenario == "spinlock" { SURVEY } else { Duration::ZERO };
     let mut lab = Lab::new(version, |launch| {
         launch.faults.extend(faults.iter().map(|fault| (*fault).to_owned()));
         launch.workload = workload.to_owned();
-        launch.pace = Pace::Burst(WINDOW + survey);
+        // Counters alone see no burst, which waits for an event session.
+        launch.pace = Pace::Steady;
         launch.accounts.push(Account {
             name: "other".into(),
             password: String::new(),

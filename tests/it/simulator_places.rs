@@ -2,7 +2,9 @@
 
 mod azure_db;
 mod azure_mi;
+mod collations;
 mod hosts;
+mod languages;
 mod logins;
 mod rows;
 
@@ -118,7 +120,7 @@ fn text(value: ColumnData<'static>) -> String {
         ColumnData::F32(value) => value.map(|value| value.to_string()),
         ColumnData::F64(value) => value.map(|value| value.to_string()),
         ColumnData::Bit(value) => value.map(|value| u8::from(value).to_string()),
-        ColumnData::String(value) => value.map(|value| value.into_owned()),
+        ColumnData::String(value) => value.map(std::borrow::Cow::into_owned),
         ColumnData::Guid(value) => value.map(|value| value.to_string()),
         ColumnData::Binary(value) => value.map(|value| format!("{value:02x?}")),
         other => Some(format!("{other:?}")),

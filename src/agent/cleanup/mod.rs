@@ -74,7 +74,7 @@ pub async fn cleanup(surroundings: &Surroundings, options: &CleanupOptions) -> R
         journals.prune(&surroundings.here);
     }
     server.close().await;
-    Ok(outcome::outcome(surroundings, options, &statements, identity, found, undone, journals.problems))
+    Ok(outcome::outcome(surroundings, options, &statements, identity, found, &undone, journals.problems))
 }
 
 /// What is on a server.

@@ -104,7 +104,7 @@ pub(super) fn outcome(
     statements: &Statements<'_>,
     identity: ServerIdentity,
     found: Found,
-    undone: Undone,
+    undone: &Undone,
     mut problems: Vec<Problem>,
 ) -> CleanupOutcome {
     if found.flags_unreadable {

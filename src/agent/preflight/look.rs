@@ -33,7 +33,7 @@ impl FlagState {
     }
 
     /// Whether it was on before any run of ours, by -T or by somebody.
-    pub(crate) fn is_on_before(&self) -> bool {
+    pub(crate) fn is_on_before(self) -> bool {
         self.global == Some(true) && !self.of_another_run
     }
 }

@@ -16,6 +16,7 @@ pub mod targets;
 pub mod xml;
 
 use crate::model::ServerVersion;
+use crate::simulator::collation::Collation;
 use crate::simulator::events::options::OptionSetting;
 use crate::simulator::events::running::{RunningSession, World};
 use crate::simulator::events::session::{Definition, Rules, Scope};
@@ -88,6 +89,8 @@ pub struct Engine {
     /// Numbers above are those of sessions that clients made.
     last_own_id: i32,
     started: u64,
+    /// How names are told apart.
+    collation: Collation,
 }
 
 /// What a statement did that concerns the rest of the instance.
@@ -101,11 +104,12 @@ pub enum Effect {
 
 impl Engine {
     /// With the built-in sessions and the workload's, running.
-    pub fn new(version: &VersionData, world: &World<'_>) -> Self {
+    pub fn new(version: &VersionData, world: &World<'_>, collation: Collation) -> Self {
         let of = version.version;
         let built_in: Vec<&str> =
             BUILT_IN.into_iter().filter(|(versions, _)| versions.contains(of)).map(|(_, ddl)| ddl).collect();
-        let mut engine = Self { last_id: FIRST_CLIENT_SESSION - 1 - built_in.len() as i32, ..Self::default() };
+        let last_id = FIRST_CLIENT_SESSION - 1 - built_in.len() as i32;
+        let mut engine = Self { last_id, collation, ..Self::default() };
         // Azure SQL Database has none on the server; those of a workload are in its database.
         let scope =
             if of == ServerVersion::AzureDb { Scope::Database(WORKLOAD_DATABASE.to_owned()) } else { Scope::Server };
@@ -152,6 +156,12 @@ impl Engine {
         self.running.retain(|session| !is_gone(session));
     }
 
+    /// Whether a session that a client made runs.
+    pub fn runs_for_clients(&self) -> bool {
+        let mut made = self.definitions.iter().filter(|definition| definition.id > self.last_own_id);
+        made.any(|made| self.running.iter().any(|session| session.name == made.name))
+    }
+
     /// Dispatches what is due in all running sessions, and ends those whose MAX_DURATION has passed.
     pub fn advance(&mut self, world: &World<'_>) {
         for session in &mut self.running {
@@ -161,13 +171,13 @@ impl Engine {
     }
 
     fn running(&self, scope: &Scope, name: &str) -> Option<&RunningSession> {
-        self.running.iter().find(|session| session.scope == *scope && same_name(&session.name, name))
+        self.running.iter().find(|session| session.scope == *scope && self.collation.same(&session.name, name))
     }
 
     fn position(&self, scope: &Scope, verb: &str, name: &str) -> Result<usize, Message> {
         self.definitions
             .iter()
-            .position(|known| known.scope == *scope && same_name(&known.name, name))
+            .position(|known| known.scope == *scope && self.collation.same(&known.name, name))
             .ok_or_else(|| errors::session_missing(verb, name))
     }
 
@@ -249,7 +259,8 @@ impl Engine {
             return Err(errors::option_while_running(option.name()));
         }
         changed.options = changed.options.with(options)?;
-        let is_it = |session: &&mut RunningSession| session.scope == *scope && same_name(&session.name, name);
+        let collation = self.collation;
+        let is_it = |session: &&mut RunningSession| session.scope == *scope && collation.same(&session.name, name);
         if let Some(running) = self.running.iter_mut().find(is_it) {
             running.follow(&changed, world);
         }
@@ -269,7 +280,8 @@ impl Engine {
     }
 
     fn end(&mut self, scope: &Scope, name: &str) {
-        self.running.retain(|session| session.scope != *scope || !same_name(&session.name, name));
+        let collation = self.collation;
+        self.running.retain(|session| session.scope != *scope || !collation.same(&session.name, name));
     }
 
     /// Whether Azure SQL Database has memory for one more started session (documented limits).
@@ -287,9 +299,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// Names are compared as the server's collation does: without regard to case.
-fn same_name(left: &str, right: &str) -> bool {
-    left.to_lowercase() == right.to_lowercase()
 }

@@ -12,7 +12,7 @@ use crate::simulator::wire::attention::AttentionReply;
 const DEEPEST: usize = 64;
 
 /// Names and what each takes.
-pub(super) const FAULTS: [(&str, &str); 29] = [
+pub(super) const FAULTS: [(&str, &str); 31] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
     ("raw-stack", "address or module-offset"),
@@ -27,6 +27,8 @@ pub(super) const FAULTS: [(&str, &str); 29] = [
     ("deny", "the name of a server permission, or sysadmin"),
     ("dropped-events", "a number"),
     ("dropped-buffers", "a number"),
+    ("read-cost", "milliseconds"),
+    ("work-queue", "a number of tasks"),
     ("cut-target", "a number of characters, element, entity or cdata"),
     ("error", "an error number"),
     ("attention", "in-answer or apart"),
@@ -96,6 +98,10 @@ pub enum FaultKind {
     DroppedEvents(u32),
     /// `dropped-buffers=N`: every started session shows N dropped buffers.
     DroppedBuffers(u32),
+    /// `read-cost=MS`: each reading of a view costs the reader's session that much CPU.
+    ReadCost(u32),
+    /// `work-queue=N`: while a client's event session runs, N tasks wait for a worker on each scheduler.
+    WorkQueue(u32),
     /// `error=NUMBER@STATEMENT`: the statement fails with this error and does nothing.
     Error(u32),
     /// `cut-target=N|element|entity|cdata`: target documents end early, as those above 4 MB do (documented).
@@ -145,6 +151,8 @@ impl FaultKind {
             ("deny", permission) if !permission.is_empty() => Some(Self::Deny(permission.to_uppercase())),
             ("dropped-events", number) => number.parse().ok().map(Self::DroppedEvents),
             ("dropped-buffers", number) => number.parse().ok().map(Self::DroppedBuffers),
+            ("read-cost", number) => number.parse().ok().map(Self::ReadCost),
+            ("work-queue", number) => number.parse().ok().map(Self::WorkQueue),
             ("error", number) => number.parse().ok().filter(|number| *number > 0).map(Self::Error),
             ("attention", "in-answer") => Some(Self::Attention(AttentionReply::InAnswer)),
             ("attention", "apart") => Some(Self::Attention(AttentionReply::Apart)),

@@ -1,11 +1,15 @@
 //! Owns the switches that tell one place from another: what differs between servers of one version.
 
+use crate::simulator::collation::Collation;
+use crate::simulator::language::Language;
 use crate::simulator::views;
 
 /// Names and what each takes.
-pub(super) const PLACES: [(&str, &str); 10] = [
+pub(super) const PLACES: [(&str, &str); 12] = [
     ("host", "linux or rds"),
     ("edition", "express or web"),
+    ("collation", "SQL_Latin1_General_CP1_CI_AS, Latin1_General_CS_AS, Latin1_General_BIN2 or Turkish_100_CI_AS"),
+    ("language", "us_english, German, French or Turkish"),
     ("tier", "basic or pool"),
     ("dialect", "other or refusing"),
     ("max-duration", "absent"),
@@ -56,6 +60,10 @@ pub enum Place {
     Rds,
     /// `edition=express|web`: event sessions are refused as Amazon RDS does for these editions.
     Edition(Edition),
+    /// `collation=NAME`.
+    Collation(Collation),
+    /// `language=NAME`.
+    Language(Language),
     /// `tier=basic|pool`.
     Tier(Tier),
     /// `dialect=other|refusing`.
@@ -82,6 +90,8 @@ impl Place {
             ("host", "rds") => Self::Rds,
             ("edition", "express") => Self::Edition(Edition::Express),
             ("edition", "web") => Self::Edition(Edition::Web),
+            ("collation", name) => Self::Collation(Collation::of_server(name)?),
+            ("language", name) => Self::Language(Language::named(name)?),
             ("tier", "basic") => Self::Tier(Tier::Basic),
             ("tier", "pool") => Self::Tier(Tier::Pool),
             ("dialect", "other") => Self::Dialect(OtherDialect::KnowsNothing),
@@ -120,6 +130,10 @@ pub struct Places {
     pub rds: bool,
     /// The edition; without meaning on Azure.
     pub edition: Edition,
+    /// The server's collation.
+    pub collation: Collation,
+    /// Its language.
+    pub language: Language,
     /// The service objective; without meaning but on Azure SQL Database.
     pub tier: Tier,
     /// What it is instead of SQL Server.
@@ -143,6 +157,8 @@ impl Places {
             Place::Linux => self.linux = true,
             Place::Rds => self.rds = true,
             Place::Edition(edition) => self.edition = *edition,
+            Place::Collation(collation) => self.collation = *collation,
+            Place::Language(language) => self.language = *language,
             Place::Tier(tier) => self.tier = *tier,
             Place::Dialect(dialect) => self.dialect = Some(*dialect),
             Place::MaxDurationAbsent => self.max_duration_absent = true,
@@ -162,6 +178,6 @@ impl Places {
     /// Whether a column is.
     pub fn has_column(&self, view: &str, column: &str) -> bool {
         let is_missing = self.missing_columns.iter().any(|(of, missing)| of == view && missing == column);
-        !is_missing && !(self.max_duration_absent && column == "max_duration")
+        !(is_missing || self.max_duration_absent && column == "max_duration")
     }
 }

@@ -41,6 +41,10 @@ pub struct Switches {
     pub dropped_events: u32,
     /// Dropped buffers that a started session shows.
     pub dropped_buffers: u32,
+    /// CPU that each reading of a view costs the reader's session, milliseconds.
+    pub read_cost_ms: u32,
+    /// Tasks that wait for a worker on each scheduler while a client's event session runs.
+    pub work_queue: u32,
     /// Statements that fail, and with which error.
     pub errors: Vec<(At, u32)>,
     /// Where target documents end; `None`: after 4 MB (documented).
@@ -78,6 +82,8 @@ impl Switches {
                 FaultKind::Deny(permission) => switches.denied.push(permission.clone()),
                 FaultKind::DroppedEvents(count) => switches.dropped_events = *count,
                 FaultKind::DroppedBuffers(count) => switches.dropped_buffers = *count,
+                FaultKind::ReadCost(ms) => switches.read_cost_ms = *ms,
+                FaultKind::WorkQueue(tasks) => switches.work_queue = *tasks,
                 FaultKind::Error(number) => {
                     switches.errors.extend(fault.at.clone().map(|at| (at, *number)));
                 }

@@ -1,6 +1,7 @@
 //! Owns what the instance answers to the SQL engine.
 
 use crate::model::ServerVersion;
+use crate::simulator::collation::Collation;
 use crate::simulator::dbcc::{self, Action, Statistics};
 use crate::simulator::events::session::Scope;
 use crate::simulator::events::statement::{self, Change, Grammar, Level, Statement};
@@ -11,6 +12,7 @@ use crate::simulator::faults::places::{Edition, OtherDialect};
 use crate::simulator::host::{Disturbance, Host, SessionContext};
 use crate::simulator::instance::moments::refuse_ended;
 use crate::simulator::instance::{Instance, State};
+use crate::simulator::language::Language;
 use crate::simulator::output::{Message, Output};
 use crate::simulator::properties;
 use crate::simulator::seeded;
@@ -92,6 +94,14 @@ impl Host for Instance {
         self.version.version
     }
 
+    fn collation(&self) -> Collation {
+        self.switches.places.collation
+    }
+
+    fn language(&self) -> Language {
+        self.switches.places.language
+    }
+
     fn columns(&self, schema: &str, name: &str) -> Option<Vec<Column>> {
         views::columns(self, schema, name)
     }
@@ -108,6 +118,9 @@ impl Host for Instance {
         arguments: &[Datum],
     ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
         self.arrive(session, &At::Statement(format!("{schema}.{name}").to_lowercase()))?;
+        if let Some(client) = self.lock().sessions.get_mut(&session.spid) {
+            client.cpu_ms = client.cpu_ms.saturating_add(self.switches.read_cost_ms);
+        }
         self.with_state(|state, now| views::rows(self, state, now, session, schema, name, arguments))
     }
 
@@ -124,7 +137,7 @@ impl Host for Instance {
     }
 
     fn has_database_permission(&self, session: &SessionContext, database: &str, permission: &str) -> Option<bool> {
-        self.databases().iter().find(|(_, known)| known.eq_ignore_ascii_case(database))?;
+        self.databases().iter().find(|(_, known)| self.collation().same(known, database))?;
         self.rights(&session.login).has_in_database(permission)
     }
 

@@ -43,6 +43,8 @@ pub struct Moment {
 pub struct ClientSession {
     pub context: SessionContext,
     pub since: Moment,
+    /// CPU that its statements have cost, as far as a fault makes them cost any.
+    pub cpu_ms: u32,
     ended: CancellationToken,
 }
 
@@ -184,7 +186,7 @@ impl Instance {
             symbolise_at_dispatch: None,
             overflow: options.overflow,
         };
-        let engine = Engine::new(version, &world);
+        let engine = Engine::new(version, &world, switches.places.collation);
         let up = i64::try_from(options.uptime_hours).unwrap_or(0).saturating_mul(MICROS_PER_HOUR);
         let started = Moment { monotonic: origin.monotonic - up, utc: origin.utc - up };
         let number = options.number;
@@ -297,10 +299,9 @@ impl Instance {
         let known = self.access_token.as_ref().map(SecretString::expose_secret);
         let account = match &login.access_token {
             Some(token) => self.accounts.first().filter(|_| known == Some(token)),
-            None => self
-                .accounts
-                .iter()
-                .find(|account| account.name.eq_ignore_ascii_case(&login.user) && account.password == login.password),
+            None => self.accounts.iter().find(|account| {
+                self.collation().same(&account.name, &login.user) && account.password == login.password
+            }),
         };
         let user = if login.access_token.is_some() { "<token-identified principal>" } else { &login.user };
         account.ok_or_else(|| Message::new(18456, 14, format!("Login failed for user '{user}'.")))
@@ -314,7 +315,7 @@ impl Instance {
             .databases()
             .into_iter()
             .map(|(_, name)| name)
-            .find(|name| name.eq_ignore_ascii_case(wanted))
+            .find(|name| self.collation().same(name, wanted))
             .ok_or_else(|| {
                 let text = format!("Cannot open database \"{wanted}\" requested by the login. The login failed.");
                 Message::new(4060, 11, text)
@@ -330,7 +331,7 @@ impl Instance {
             application: login.application.clone(),
         };
         let ended = state.process.ended.clone();
-        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now(), ended });
+        state.sessions.insert(spid, ClientSession { context: context.clone(), since: self.now(), cpu_ms: 0, ended });
         Ok(context)
     }
 
@@ -341,7 +342,7 @@ impl Instance {
 
     /// What a login may do.
     pub fn rights(&self, login: &str) -> Rights<'_> {
-        let account = self.accounts.iter().find(|account| account.name.eq_ignore_ascii_case(login));
+        let account = self.accounts.iter().find(|account| self.collation().same(&account.name, login));
         Rights { account, switches: &self.switches, version: self.version }
     }
 

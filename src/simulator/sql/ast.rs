@@ -1,5 +1,6 @@
 //! Owns the syntax tree of a batch: what was written, before names and types are known.
 
+use crate::simulator::collation::Collation;
 use crate::simulator::sql::aggregate::AggregateFunction;
 use crate::simulator::sql::functions::Function;
 use crate::simulator::sql::tokenizer::Token;
@@ -250,7 +251,8 @@ pub(super) enum Expr {
     },
     Collate {
         value: Box<Expr>,
-        case_sensitive: bool,
+        /// `None`: the database's.
+        collation: Option<Collation>,
     },
     Subquery(Box<Query>),
 }

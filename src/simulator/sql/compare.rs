@@ -1,17 +1,9 @@
 //! Owns comparing values of one type: order, equality keys for grouping and joining, LIKE.
 
 use crate::simulator::value::Datum;
-use std::cmp::Ordering;
 
-/// How text compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Collation {
-    /// The server's: case is ignored.
-    #[default]
-    CaseInsensitive,
-    /// COLLATE with a `_CS_` or `_BIN` collation.
-    CaseSensitive,
-}
+pub(super) use crate::simulator::collation::Collation;
+use std::cmp::Ordering;
 
 /// The order of two values of one type; NULL comes first, as in ORDER BY.
 pub(super) fn order(left: &Datum, right: &Datum, collation: Collation) -> Ordering {
@@ -55,21 +47,18 @@ fn kind(value: &Datum) -> u8 {
 fn order_text(left: &str, right: &str, collation: Collation) -> Ordering {
     // Trailing spaces do not count.
     let (left, right) = (left.trim_end_matches(' '), right.trim_end_matches(' '));
-    match collation {
-        Collation::CaseSensitive => left.cmp(right),
-        Collation::CaseInsensitive => left.chars().map(weight).cmp(right.chars().map(weight)),
+    if collation.tells_case() {
+        return left.cmp(right);
     }
+    let weights = |text: &str| text.chars().map(|c| weight(c, collation)).collect::<Vec<_>>();
+    weights(left).cmp(&weights(right))
 }
 
 /// Punctuation before digits before letters, without case.
-fn weight(c: char) -> (u8, char) {
-    let folded = fold(c);
+fn weight(c: char, collation: Collation) -> (u8, char) {
+    let folded = collation.fold(c);
     let class = if folded.is_alphabetic() { 2 } else { u8::from(folded.is_numeric()) };
     (class, folded)
-}
-
-fn fold(c: char) -> char {
-    if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or(c) }
 }
 
 /// What is equal for two values that compare equal.
@@ -94,10 +83,7 @@ impl Key {
             Datum::Float(float) => Self::Float(if *float == 0.0 { 0 } else { float.to_bits() }),
             Datum::Text(text) => {
                 let trimmed = text.trim_end_matches(' ');
-                Self::Text(match collation {
-                    Collation::CaseSensitive => trimmed.to_owned(),
-                    Collation::CaseInsensitive => trimmed.chars().map(fold).collect(),
-                })
+                Self::Text(trimmed.chars().map(|c| collation.fold(c)).collect())
             }
             Datum::Binary(bytes) => Self::Bytes(bytes.clone()),
             Datum::Guid(bytes) => Self::Bytes(bytes.to_vec()),
@@ -204,18 +190,19 @@ fn matches_pieces(text: &[char], pieces: &[Piece], collation: Collation) -> bool
 }
 
 fn matches_one(piece: &Piece, c: char, collation: Collation) -> bool {
-    let same = |left: char, right: char| match collation {
-        Collation::CaseSensitive => left == right,
-        Collation::CaseInsensitive => fold(left) == fold(right),
-    };
+    let same = |left: char, right: char| collation.fold(left) == collation.fold(right);
     match piece {
         Piece::Any => false,
         Piece::One => true,
         Piece::Literal(literal) => same(*literal, c),
         Piece::Set { negated, ranges } => {
-            let inside = ranges.iter().any(|(low, high)| match collation {
-                Collation::CaseSensitive => (*low..=*high).contains(&c),
-                Collation::CaseInsensitive => (weight(*low)..=weight(*high)).contains(&weight(c)),
+            let weight = |c: char| weight(c, collation);
+            let inside = ranges.iter().any(|(low, high)| {
+                if collation.tells_case() {
+                    (*low..=*high).contains(&c)
+                } else {
+                    (weight(*low)..=weight(*high)).contains(&weight(c))
+                }
             });
             inside != *negated
         }

@@ -12,7 +12,8 @@ pub(super) struct Expr {
     pub(super) kind: ExprKind,
     pub(super) sql_type: SqlType,
     pub(super) nullable: bool,
-    pub(super) collation: Collation,
+    /// `None`: the server's.
+    pub(super) collation: Option<Collation>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -253,11 +254,11 @@ pub(super) enum SourcePlan {
 impl Expr {
     pub(super) fn literal(value: Datum, sql_type: SqlType) -> Self {
         let nullable = value == Datum::Null;
-        Self { kind: ExprKind::Literal(value), sql_type, nullable, collation: Collation::default() }
+        Self { kind: ExprKind::Literal(value), sql_type, nullable, collation: None }
     }
 
     pub(super) fn new(kind: ExprKind, sql_type: SqlType, nullable: bool) -> Self {
-        Self { kind, sql_type, nullable, collation: Collation::default() }
+        Self { kind, sql_type, nullable, collation: None }
     }
 
     /// The literal NULL takes the type of what stands beside it.

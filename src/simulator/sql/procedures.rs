@@ -11,18 +11,20 @@ use crate::simulator::sql::types::{is_national, is_text};
 use crate::simulator::sql::variables::Variables;
 use crate::simulator::value::{Datum, SqlType};
 
+const PROCEDURES: [&str; 3] = ["sp_executesql", "sp_getapplock", "sp_releaseapplock"];
+
 const NAME: SqlType = SqlType::NVarChar(Some(255));
 
 impl SqlSession {
     pub(super) fn call_procedure(&mut self, call: &Execute, line: u32) -> Result<(), Failure> {
         if let [database, _, _] = call.procedure.as_slice()
             && !self.host.reaches_other_databases()
-            && !database.eq_ignore_ascii_case(&self.context.database)
+            && !self.host.collation().same(database, &self.context.database)
         {
             return Err(other_database(&call.procedure.join(".")).into());
         }
         let context = self.context_of(call)?;
-        let status = match call.procedure.last().map(|name| name.to_ascii_lowercase()).unwrap_or_default().as_str() {
+        let status = match self.procedure_name(call) {
             "sp_executesql" => return self.execute_sql(call),
             "sp_getapplock" => self.get_app_lock(call, &context)?,
             "sp_releaseapplock" => self.release_app_lock(call, &context, line)?,
@@ -38,10 +40,16 @@ impl SqlSession {
         Ok(())
     }
 
+    /// The procedure that a name means; empty for none.
+    fn procedure_name(&self, call: &Execute) -> &'static str {
+        let given = call.procedure.last().map_or("", String::as_str);
+        PROCEDURES.into_iter().find(|known| self.host.collation().same(known, given)).unwrap_or_default()
+    }
+
     /// Where a procedure runs: the database of a three-part name, else the session's.
     fn context_of(&self, call: &Execute) -> Result<SessionContext, Failure> {
         let [database, _schema, _name] = call.procedure.as_slice() else { return Ok(self.context.clone()) };
-        let known = self.host.databases().into_iter().find(|(_, name)| name.eq_ignore_ascii_case(database));
+        let known = self.host.databases().into_iter().find(|(_, name)| self.host.collation().same(name, database));
         match known {
             _ if database.is_empty() => Ok(self.context.clone()),
             Some((_, database)) => Ok(SessionContext { database, ..self.context.clone() }),

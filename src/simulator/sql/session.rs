@@ -129,6 +129,10 @@ impl SqlSession {
     }
 
     pub(super) fn send(&mut self, output: Output) {
+        let output = match output {
+            Output::Message(message) => Output::Message(self.host.language().translated(message)),
+            output => output,
+        };
         self.outbox.push_back(Step::Output(output));
     }
 
@@ -214,6 +218,7 @@ impl SqlSession {
         if let (Some((place, handler)), Some(message)) = (catcher, error) {
             let procedure = self.frames.last().and_then(|frame| frame.procedure.clone());
             self.unwind(place + 1);
+            let message = self.host.language().translated(message);
             if let Some(frame) = self.frames.last_mut() {
                 frame.caught.push(ErrorDetails { message, procedure });
                 frame.next = handler;

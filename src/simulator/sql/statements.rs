@@ -94,7 +94,7 @@ impl SqlSession {
 
     fn use_database(&mut self, name: &str) -> Result<(), Failure> {
         let databases = self.host.databases();
-        let found = databases.into_iter().find(|(_, known)| known.to_lowercase() == name.to_lowercase());
+        let found = databases.into_iter().find(|(_, known)| self.host.collation().same(known, name));
         let Some((_, known)) = found else {
             let text = format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
             return Err(error(911, 16, 1, text).into());

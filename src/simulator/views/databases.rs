@@ -95,7 +95,7 @@ pub fn databases(source: Source<'_>) -> Vec<Record> {
             .with("owner_sid", Datum::Binary(vec![1]))
             .with("create_date", time(created))
             .with("compatibility_level", level)
-            .with("collation_name", "SQL_Latin1_General_CP1_CI_AS")
+            .with("collation_name", source.instance.switches().places.collation.name())
             .with("user_access", 0)
             .with("user_access_desc", "MULTI_USER")
             .with("state", 0)

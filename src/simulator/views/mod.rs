@@ -199,11 +199,9 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("all_columns", Access::Public, objects::all_columns),
 ];
 
-fn view(schema: &str, name: &str) -> Option<&'static (&'static str, Access, Rows)> {
-    if !schema.eq_ignore_ascii_case("sys") {
-        return None;
-    }
-    VIEWS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))
+fn view(instance: &Instance, schema: &str, name: &str) -> Option<&'static (&'static str, Access, Rows)> {
+    let names = instance.switches().places.collation;
+    VIEWS.iter().find(|(known, ..)| names.same("sys", schema) && names.same(known, name))
 }
 
 /// The columns of a view on an instance; none where it does not exist.
@@ -225,7 +223,7 @@ fn shown_columns(instance: &Instance, name: &str) -> Vec<schema::ViewColumn> {
 
 /// The columns of a view; `None` where it does not exist.
 pub fn columns(instance: &Instance, schema: &str, name: &str) -> Option<Vec<Column>> {
-    let (name, ..) = view(schema, name)?;
+    let (name, ..) = view(instance, schema, name)?;
     let columns: Vec<Column> = shown_columns(instance, name).iter().map(schema::ViewColumn::to_column).collect();
     Some(columns).filter(|columns| !columns.is_empty())
 }
@@ -240,7 +238,7 @@ pub fn rows(
     name: &str,
     arguments: &[Datum],
 ) -> Result<Vec<Vec<Datum>>, Vec<Message>> {
-    let found = view(schema, name).map(|found| (found, shown_columns(instance, found.0)));
+    let found = view(instance, schema, name).map(|found| (found, shown_columns(instance, found.0)));
     let Some(((name, access, rows), columns)) = found.filter(|(_, columns)| !columns.is_empty()) else {
         return Err(vec![Message::new(208, 16, format!("Invalid object name '{schema}.{name}'."))]);
     };

@@ -22,6 +22,7 @@ impl ViewColumn {
     }
 
     /// The same where NULL may stand.
+    #[must_use]
     pub fn nullable(&self) -> Self {
         Self { nullable: true, ..self.clone() }
     }

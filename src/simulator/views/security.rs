@@ -29,7 +29,7 @@ pub fn principals(source: Source<'_>) -> Vec<Record> {
             base(&account.name, id, "S", "SQL_LOGIN")
                 .with("is_disabled", false)
                 .with("default_database_name", "master")
-                .with("default_language_name", "us_english"),
+                .with("default_language_name", source.instance.switches().places.language.name()),
         );
     }
     rows

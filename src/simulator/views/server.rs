@@ -38,6 +38,7 @@ pub fn schedulers(source: Source<'_>) -> Vec<Record> {
     let capped_ms = source.busy_micros() / 1_000 * u64::from(machine.capped_percent) / 100;
     let yields = truth.counters.waits.iter().find(|wait| wait.name == "SOS_SCHEDULER_YIELD");
     let yields = yields.map_or(0, |wait| source.counted(wait.waits)) / busy_count;
+    let queued = if source.state.engine.runs_for_clients() { source.instance.switches().work_queue } else { 0 };
     let mut rows = Vec::new();
     for scheduler in machine.schedulers() {
         let id = scheduler.id;
@@ -63,6 +64,7 @@ pub fn schedulers(source: Source<'_>) -> Vec<Record> {
                 .with("runnable_tasks_count", runnable)
                 .with("current_workers_count", tasks + 6)
                 .with("active_workers_count", tasks)
+                .with("work_queue_count", queued)
                 .with("load_factor", tasks)
                 .with("yield_count", up_ms / 8 + yields as i64)
                 .with("last_timer_activity", up_ms)

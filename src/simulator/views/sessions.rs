@@ -18,6 +18,7 @@ struct Seen<'a> {
     since: i64,
     running: bool,
     is_workload: bool,
+    cpu_ms: u32,
 }
 
 /// All sessions that the reader may see: its own, or all with the right to see server state.
@@ -33,6 +34,7 @@ fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
         since: begun,
         running: loaded,
         is_workload: true,
+        cpu_ms: 0,
     });
     let clients = source.state.sessions.values().map(|client| Seen {
         spid: client.context.spid,
@@ -43,6 +45,7 @@ fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
         since: client.since.utc,
         running: client.context.spid == source.session.spid,
         is_workload: false,
+        cpu_ms: client.cpu_ms,
     });
     let sees_all = source.sees_state();
     workload.chain(clients).filter(|session| sees_all || session.spid == source.session.spid).collect()
@@ -87,14 +90,16 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
             .with("security_id", Datum::Binary(vec![1]))
             .with("login_name", session.login)
             .with("status", if session.running { "running" } else { "sleeping" })
+            .with("cpu_time", session.cpu_ms)
+            .with("total_elapsed_time", session.cpu_ms)
             .with("memory_usage", 4)
             .with("endpoint_id", 4)
             .with("last_request_start_time", time(source.now.utc))
             .with("is_user_process", true)
             .with("text_size", 2_147_483_647)
-            .with("language", "us_english")
-            .with("date_format", "mdy")
-            .with("date_first", 7)
+            .with("language", source.instance.switches().places.language.name())
+            .with("date_format", source.instance.switches().places.language.date_format())
+            .with("date_first", source.instance.switches().places.language.first_day())
             .with("quoted_identifier", true)
             .with("transaction_isolation_level", 2)
             .with("lock_timeout", -1)
@@ -125,9 +130,9 @@ pub fn requests(source: Source<'_>) -> Vec<Record> {
             .with("scheduler_id", source.instance.truth().machine.scheduler_of(session.spid))
             .with("task_address", task_address(session.spid))
             .with("text_size", 2_147_483_647)
-            .with("language", "us_english")
-            .with("date_format", "mdy")
-            .with("date_first", 7)
+            .with("language", source.instance.switches().places.language.name())
+            .with("date_format", source.instance.switches().places.language.date_format())
+            .with("date_first", source.instance.switches().places.language.first_day())
             .with("quoted_identifier", true)
             .with("transaction_isolation_level", 2)
             .with("lock_timeout", -1)

@@ -96,6 +96,7 @@ pub(crate) async fn log_in(tcp: TcpStream, endpoint: &Endpoint) -> Result<Logged
         database: &session.database(),
         packet_bytes,
         by_token,
+        language: endpoint.backend.language(),
         route: faults.route.as_ref(),
     };
     login::put_acknowledgement(writer.body(), &acknowledgement);

@@ -2,6 +2,7 @@
 
 use crate::simulator::faults::login::Route;
 use crate::simulator::host::Login;
+use crate::simulator::language::Language;
 use crate::simulator::output::Message;
 use crate::simulator::wire::packet::DEFAULT_PACKET_BYTES;
 use crate::simulator::wire::reader::{DecodeError, Reader};
@@ -142,15 +143,16 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) by_token: bool,
     /// Where the client is sent on to.
     pub(crate) route: Option<&'a Route>,
+    pub(crate) language: Language,
 }
 
 /// Puts the answer to an accepted login, in the order in which a server sends it.
 pub(crate) fn put_acknowledgement(out: &mut Vec<u8>, login: &Acknowledgement<'_>) {
     token::put_database_change(out, login.server_name, login.database, "master");
     token::put_collation_change(out);
-    token::put_environment_change(out, token::Environment::Language, "us_english", "");
-    let language = Message::new(5703, 0, "Changed language setting to us_english.");
-    token::put_message(out, login.server_name, &language);
+    token::put_environment_change(out, token::Environment::Language, login.language.name(), "");
+    let changed = Message::new(5703, 0, "Changed language setting to us_english.");
+    token::put_message(out, login.server_name, &login.language.translated(changed));
     token::put_login_acknowledgement(out, login.tds_version, login.server_version);
     let packet_bytes = login.packet_bytes.to_string();
     let before = DEFAULT_PACKET_BYTES.to_string();

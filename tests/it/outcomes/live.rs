@@ -11,7 +11,8 @@ const SAMPLES: usize = 39;
 
 /// The number of the statement, on the run's first connection, that takes a sample of the window: 0 for the first.
 pub(super) async fn sample(version: ServerVersion, of_window: usize) -> u64 {
-    let lab = Lab::new(version, |_| {}).await;
+    let mut lab = Lab::new(version, |_| {}).await;
+    lab.options.trace_flags.enable = version < ServerVersion::V2022;
     let (outcome, _) = lab.report().await;
     let samples: Vec<u64> = outcome
         .statements

@@ -5,7 +5,6 @@ use super::scope::Scope;
 use super::{Binder, cast, common_type, comparable};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast;
-use crate::simulator::sql::compare::Collation;
 use crate::simulator::sql::messages::invalid_argument_type;
 use crate::simulator::sql::plan::{Condition, Expr};
 use crate::simulator::sql::types::{Family, common, family, is_text, name, text_length, text_type};
@@ -27,14 +26,14 @@ impl Binder<'_> {
             ast::Condition::Compare { operator, left, right } => {
                 let (left, right) = (self.expr(left, scope)?, self.expr(right, scope)?);
                 let sql_type = common_type(&[&left, &right])?;
-                let collation = collation(&[&left, &right]);
+                let collation = self.collation(&[&left, &right]);
                 let (left, right) = (comparable(left, sql_type)?, comparable(right, sql_type)?);
                 Condition::Compare { operator: *operator, left, right, collation }
             }
             ast::Condition::Between { value, low, high } => {
                 let (value, low, high) = (self.expr(value, scope)?, self.expr(low, scope)?, self.expr(high, scope)?);
                 let sql_type = common_type(&[&value, &low, &high])?;
-                let collation = collation(&[&value, &low, &high]);
+                let collation = self.collation(&[&value, &low, &high]);
                 Condition::Between {
                     value: comparable(value, sql_type)?,
                     low: comparable(low, sql_type)?,
@@ -45,7 +44,7 @@ impl Binder<'_> {
             ast::Condition::Like { value, pattern, escape } => {
                 let (value, pattern) = (self.expr(value, scope)?, self.expr(pattern, scope)?);
                 let escape = escape.as_ref().map(|escape| self.expr(escape, scope)).transpose()?;
-                let collation = collation(&[&value, &pattern]);
+                let collation = self.collation(&[&value, &pattern]);
                 Condition::Like {
                     value: text_operand(value, 1)?,
                     pattern: text_operand(pattern, 2)?,
@@ -58,7 +57,7 @@ impl Binder<'_> {
                 let list = self.exprs(list, scope)?;
                 let mut all = vec![&value];
                 all.extend(&list);
-                let (sql_type, collation) = (common_type(&all)?, collation(&all));
+                let (sql_type, collation) = (common_type(&all)?, self.collation(&all));
                 let value = comparable(value, sql_type)?;
                 let list = list.into_iter().map(|member| comparable(member, sql_type)).collect::<Result<_, _>>()?;
                 Condition::InList { value, list, collation }
@@ -69,7 +68,7 @@ impl Binder<'_> {
                 let [column] = query.columns.as_mut_slice() else { return Err(more_than_one_column()) };
                 let sql_type =
                     if value.is_null_literal() { column.sql_type } else { common(value.sql_type, column.sql_type)? };
-                let collation = value.collation;
+                let collation = self.collation(&[&value]);
                 let value = comparable(value, sql_type)?;
                 if !is_text(sql_type) || !is_text(column.sql_type) {
                     query = with_column_types(query, &[sql_type]);
@@ -79,14 +78,6 @@ impl Binder<'_> {
             ast::Condition::IsNull(value) => Condition::IsNull(self.expr(value, scope)?),
             ast::Condition::Exists(query) => Condition::Exists(Box::new(self.subquery(query, scope)?)),
         })
-    }
-}
-
-fn collation(values: &[&Expr]) -> Collation {
-    if values.iter().any(|value| value.collation == Collation::CaseSensitive) {
-        Collation::CaseSensitive
-    } else {
-        Collation::CaseInsensitive
     }
 }
 

@@ -6,7 +6,6 @@ use super::{Binder, cast, coerce, common_type, comparable};
 use crate::simulator::output::Message;
 use crate::simulator::sql::arithmetic::{negate, result_type};
 use crate::simulator::sql::ast::{self, Arithmetic};
-use crate::simulator::sql::compare::Collation;
 use crate::simulator::sql::convert::{check, decimal, parse_hexadecimal};
 use crate::simulator::sql::functions::Function;
 use crate::simulator::sql::messages::{error, invalid_argument_type, invalid_operand, undeclared_variable};
@@ -104,14 +103,13 @@ impl Binder<'_> {
                 let kind = ExprKind::Convert { value: Box::new(value), style, lenient: *lenient };
                 Ok(Expr::new(kind, *to, nullable))
             }
-            ast::Expr::Collate { value, case_sensitive } => {
+            ast::Expr::Collate { value, collation } => {
                 let value = self.expr(value, scope)?;
                 if !is_text(value.sql_type) {
                     let text = format!("Expression type {} is invalid for COLLATE clause.", name(value.sql_type));
                     return Err(error(447, 16, 0, text));
                 }
-                let collation = if *case_sensitive { Collation::CaseSensitive } else { Collation::CaseInsensitive };
-                Ok(Expr { collation, ..value })
+                Ok(Expr { collation: *collation, ..value })
             }
             ast::Expr::Subquery(query) => {
                 let plan = self.subquery(query, scope)?;
@@ -154,9 +152,7 @@ impl Binder<'_> {
             }
             sql_type = result_type(*operator, sql_type, operand.sql_type)?;
             nullable |= operand.nullable;
-            if operand.collation == Collation::CaseSensitive {
-                collation = Collation::CaseSensitive;
-            }
+            collation = collation.or(operand.collation);
             bound.push(ChainStep { operator: *operator, operand, result: sql_type });
         }
         Ok(Expr { kind: ExprKind::Chain { first: Box::new(first), steps: bound }, sql_type, nullable, collation })

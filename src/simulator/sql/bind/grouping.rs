@@ -30,7 +30,7 @@ impl Binder<'_> {
             }
         }
         let plan = self.aggregate_plan(call, scope)?;
-        let collation = plan.argument.as_ref().map(|argument| argument.collation).unwrap_or_default();
+        let collation = plan.argument.as_ref().and_then(|argument| argument.collation);
         let sql_type = plan.result;
         let mut aggregates = scope.aggregates.borrow_mut();
         let place = aggregates.iter().position(|known| *known == plan).unwrap_or_else(|| {
@@ -94,7 +94,7 @@ impl Binder<'_> {
             .iter()
             .map(|item| {
                 let value = self.expr(&item.expr, scope)?;
-                let collation = value.collation;
+                let collation = self.collation(&[&value]);
                 Ok(SortKey { by: SortBy::Value(value), descending: item.descending, collation })
             })
             .collect()

@@ -7,6 +7,7 @@ mod query;
 mod scope;
 mod sources;
 
+use crate::simulator::collation::Collation;
 use crate::simulator::host::Host;
 use crate::simulator::output::Message;
 use crate::simulator::sql::convert::check;
@@ -36,6 +37,16 @@ impl<'b> Binder<'b> {
         Self { host, database, variables, visible_ctes: Vec::new(), ctes: Vec::new(), next_id: 0 }
     }
 
+    /// The server's collation, by which names are told apart.
+    fn names(&self) -> Collation {
+        self.host.collation()
+    }
+
+    /// How these compare with each other: by the first collation that one of them has of its own, else by the server's.
+    fn collation(&self, values: &[&Expr]) -> Collation {
+        values.iter().find_map(|value| value.collation).unwrap_or_else(|| self.names())
+    }
+
     /// A SELECT statement.
     pub(super) fn statement(&mut self, query: &ast::Query) -> Result<QueryPlan, Message> {
         self.query(query, None, query::Place::Statement)
@@ -43,12 +54,12 @@ impl<'b> Binder<'b> {
 
     /// A value outside any query.
     pub(super) fn standalone(&mut self, expr: &ast::Expr) -> Result<Expr, Message> {
-        self.expr(expr, &Scope::new(None))
+        self.expr(expr, &Scope::new(None, self.names()))
     }
 
     /// A condition outside any query.
     pub(super) fn standalone_condition(&mut self, condition: &ast::Condition) -> Result<Condition, Message> {
-        self.condition(condition, &Scope::new(None))
+        self.condition(condition, &Scope::new(None, self.names()))
     }
 
     /// The plans of the statement's CTEs.

@@ -1,7 +1,7 @@
 //! Owns binding queries: select lists, grouping, UNION, ORDER BY, TOP and OFFSET.
 
 use super::grouping::{check_grouped, check_grouped_condition, is_constant};
-use super::scope::{Clause, Scope, same_name};
+use super::scope::{Clause, Scope};
 use super::sources::push_down;
 use super::{Binder, cast, coerce};
 use crate::simulator::output::Message;
@@ -40,7 +40,7 @@ impl Binder<'_> {
         let visible = self.visible_ctes.len();
         for cte in &query.ctes {
             let plan = self.query(&cte.query, None, Place::Inner)?;
-            let plan = named_columns(plan, &cte.columns, &cte.name)?;
+            let plan = named_columns(plan, &cte.columns, &cte.name, self.names())?;
             self.ctes.push(Rc::new(plan));
             self.visible_ctes.push((cte.name.clone(), self.ctes.len() - 1));
         }
@@ -57,7 +57,7 @@ impl Binder<'_> {
     ) -> Result<QueryPlan, Message> {
         self.next_id += 1;
         let id = self.next_id;
-        let counts = Scope::new(None);
+        let counts = Scope::new(None, self.names());
         let offset = query.offset.as_ref().map(|rows| self.row_count(rows, &counts)).transpose()?;
         let fetch = query.fetch.as_ref().map(|rows| self.row_count(rows, &counts)).transpose()?;
         if place == Place::Inner && !query.order_by.is_empty() && offset.is_none() && !has_top(&query.first) {
@@ -80,7 +80,8 @@ impl Binder<'_> {
             combine_columns(&mut columns, term.columns())?;
             unions.push(UnionPlan { all: union.all, term });
         }
-        let order = query.order_by.iter().map(|item| union_sort_key(item, &columns)).collect::<Result<_, _>>()?;
+        let order =
+            query.order_by.iter().map(|item| union_sort_key(item, &columns, self.names())).collect::<Result<_, _>>()?;
         Ok(QueryPlan { id, correlated, columns, first, unions, order, offset, fetch })
     }
 
@@ -111,7 +112,7 @@ impl Binder<'_> {
         place: Place,
         order_by: &[ast::OrderItem],
     ) -> Result<(SelectPlan, Vec<SortKey>, bool), Message> {
-        let mut scope = Scope::new(outer);
+        let mut scope = Scope::new(outer, self.names());
         let from = self.from(&select.from, &mut scope)?;
         let scope = scope;
         let filter = match &select.filter {
@@ -134,7 +135,7 @@ impl Binder<'_> {
             .enumerate()
             .map(|(at, item)| self.sort_key(item, at + 1, &items, &names, select.distinct, &scope))
             .collect::<Result<Vec<_>, _>>()?;
-        let top = select.top.as_ref().map(|rows| self.row_count(rows, &Scope::new(None))).transpose()?;
+        let top = select.top.as_ref().map(|rows| self.row_count(rows, &Scope::new(None, self.names()))).transpose()?;
 
         let aggregates = scope.aggregates.take();
         let windows = scope.windows.take();
@@ -229,18 +230,26 @@ impl Binder<'_> {
     ) -> Result<SortKey, Message> {
         let descending = item.descending;
         if let Some(place) = ordinal(&item.expr, items.len())? {
-            return Ok(SortKey { by: SortBy::Output(place), descending, collation: collation_of(items, place) });
+            return Ok(SortKey {
+                by: SortBy::Output(place),
+                descending,
+                collation: self.collation(items.get(place).as_slice()),
+            });
         }
         if let ast::Expr::Column { parts, line } = &item.expr
             && let [name] = parts.as_slice()
         {
             let mut matching =
-                names.iter().enumerate().filter(|(_, known)| same_name(known, name)).map(|(place, _)| place);
+                names.iter().enumerate().filter(|(_, known)| scope.names.same(known, name)).map(|(place, _)| place);
             if let Some(place) = matching.next() {
                 if matching.any(|other| items.get(other) != items.get(place)) {
                     return Err(ambiguous_column(name, *line));
                 }
-                return Ok(SortKey { by: SortBy::Output(place), descending, collation: collation_of(items, place) });
+                return Ok(SortKey {
+                    by: SortBy::Output(place),
+                    descending,
+                    collation: self.collation(items.get(place).as_slice()),
+                });
             }
         }
         let value = self.expr(&item.expr, scope)?;
@@ -248,7 +257,7 @@ impl Binder<'_> {
             let text = format!("A constant expression was encountered in the ORDER BY list, position {position}.");
             return Err(error(408, 16, 1, text));
         }
-        let collation = value.collation;
+        let collation = self.collation(&[&value]);
         if let Some(place) = items.iter().position(|item| *item == value) {
             return Ok(SortKey { by: SortBy::Output(place), descending, collation });
         }
@@ -270,7 +279,7 @@ fn star(
 ) -> Result<(), Message> {
     let mut found = false;
     for (source, columns) in scope.sources.iter().enumerate() {
-        if !qualifier.is_empty() && !columns.answers_to(qualifier) {
+        if !qualifier.is_empty() && !columns.answers_to(qualifier, scope.names) {
             continue;
         }
         found = true;
@@ -295,10 +304,6 @@ fn column_of<'s>(scope: &'s Scope<'_>, source: usize, column: usize) -> Option<&
     scope.sources.get(source).and_then(|columns| columns.columns.get(column))
 }
 
-fn collation_of(items: &[Expr], place: usize) -> Collation {
-    items.get(place).map(|item| item.collation).unwrap_or_default()
-}
-
 fn has_top(term: &ast::Term) -> bool {
     matches!(term, ast::Term::Select(select) if select.top.is_some())
 }
@@ -316,12 +321,12 @@ fn ordinal(expr: &ast::Expr, columns: usize) -> Result<Option<usize>, Message> {
 }
 
 /// ORDER BY of a UNION: output columns only.
-fn union_sort_key(item: &ast::OrderItem, columns: &[Column]) -> Result<SortKey, Message> {
+fn union_sort_key(item: &ast::OrderItem, columns: &[Column], names: Collation) -> Result<SortKey, Message> {
     let place = match ordinal(&item.expr, columns.len())? {
         Some(place) => Some(place),
         None => match &item.expr {
             ast::Expr::Column { parts, .. } if parts.len() == 1 => {
-                columns.iter().position(|column| parts.iter().all(|name| same_name(&column.name, name)))
+                columns.iter().position(|column| parts.iter().all(|name| names.same(&column.name, name)))
             }
             ast::Expr::Column { parts, line } => return Err(unbound_identifier(&parts.join("."), *line)),
             _ => None,
@@ -332,8 +337,7 @@ fn union_sort_key(item: &ast::OrderItem, columns: &[Column]) -> Result<SortKey, 
                     EXCEPT operator.";
         error(104, 16, 1, text)
     })?;
-    let collation = Collation::default();
-    Ok(SortKey { by: SortBy::Output(place), descending: item.descending, collation })
+    Ok(SortKey { by: SortBy::Output(place), descending: item.descending, collation: names })
 }
 
 /// The columns of a UNION take names from the first query and the common type of all (error 205).
@@ -366,7 +370,12 @@ pub(super) fn more_than_one_column() -> Message {
 }
 
 /// Names the columns of a derived table or CTE (errors 8155, 8156, 8158, 8159).
-pub(super) fn named_columns(mut plan: QueryPlan, names: &[String], table: &str) -> Result<QueryPlan, Message> {
+pub(super) fn named_columns(
+    mut plan: QueryPlan,
+    names: &[String],
+    table: &str,
+    collation: Collation,
+) -> Result<QueryPlan, Message> {
     if !names.is_empty() {
         let (number, more_or_fewer) = if plan.columns.len() > names.len() { (8158, "more") } else { (8159, "fewer") };
         if plan.columns.len() != names.len() {
@@ -382,7 +391,7 @@ pub(super) fn named_columns(mut plan: QueryPlan, names: &[String], table: &str) 
             let text = format!("No column name was specified for column {} of '{table}'.", place + 1);
             return Err(error(8155, 16, 2, text));
         }
-        if plan.columns.iter().take(place).any(|earlier| same_name(&earlier.name, &column.name)) {
+        if plan.columns.iter().take(place).any(|earlier| collation.same(&earlier.name, &column.name)) {
             let text = format!("The column '{}' was specified multiple times for '{table}'.", column.name);
             return Err(error(8156, 16, 1, text));
         }

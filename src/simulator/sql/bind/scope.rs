@@ -1,5 +1,6 @@
 //! Owns the tables a query sees and the look-up of column names in them.
 
+use crate::simulator::collation::Collation;
 use crate::simulator::output::Message;
 use crate::simulator::sql::messages::{ambiguous_column, invalid_column, unbound_identifier};
 use crate::simulator::sql::plan::{AggregatePlan, Expr, ExprKind, WindowPlan};
@@ -29,6 +30,8 @@ pub(super) enum Clause {
 pub(super) struct Scope<'s> {
     pub(super) sources: Vec<SourceColumns>,
     outer: Option<&'s Scope<'s>>,
+    /// How names are told apart.
+    pub(super) names: Collation,
     /// Set when a name was found in a query around this one.
     pub(super) correlated: Cell<bool>,
     pub(super) clause: Cell<Clause>,
@@ -37,10 +40,11 @@ pub(super) struct Scope<'s> {
 }
 
 impl<'s> Scope<'s> {
-    pub(super) fn new(outer: Option<&'s Scope<'s>>) -> Self {
+    pub(super) fn new(outer: Option<&'s Scope<'s>>, names: Collation) -> Self {
         Self {
             sources: Vec::new(),
             outer,
+            names,
             correlated: Cell::new(false),
             clause: Cell::new(Clause::Rows),
             aggregates: RefCell::default(),
@@ -80,18 +84,18 @@ impl<'s> Scope<'s> {
     }
 
     fn knows(&self, qualifier: &[String]) -> bool {
-        self.sources.iter().any(|source| source.answers_to(qualifier))
+        self.sources.iter().any(|source| source.answers_to(qualifier, self.names))
             || self.outer.is_some_and(|outer| outer.knows(qualifier))
     }
 
     fn find(&self, qualifier: &[String], name: &str, line: u32) -> Result<Option<(usize, usize, &Column)>, Message> {
         let mut found = None;
         for (source, columns) in self.sources.iter().enumerate() {
-            if !qualifier.is_empty() && !columns.answers_to(qualifier) {
+            if !qualifier.is_empty() && !columns.answers_to(qualifier, self.names) {
                 continue;
             }
             for (place, column) in columns.columns.iter().enumerate() {
-                if same_name(&column.name, name) {
+                if self.names.same(&column.name, name) {
                     if found.is_some() {
                         return Err(ambiguous_column(name, line));
                     }
@@ -112,14 +116,9 @@ impl<'s> Scope<'s> {
 
 impl SourceColumns {
     /// Whether `a.` or `sys.a.` means this table.
-    pub(super) fn answers_to(&self, qualifier: &[String]) -> bool {
+    pub(super) fn answers_to(&self, qualifier: &[String], names: Collation) -> bool {
         let mut exposed = self.exposed.iter().rev();
         qualifier.len() <= self.exposed.len()
-            && qualifier.iter().rev().all(|part| exposed.next().is_some_and(|known| same_name(known, part)))
+            && qualifier.iter().rev().all(|part| exposed.next().is_some_and(|known| names.same(known, part)))
     }
-}
-
-/// Names compare without case.
-pub(super) fn same_name(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
 }

@@ -2,7 +2,7 @@
 
 use super::Binder;
 use super::query::{Place, named_columns, values_table};
-use super::scope::{Scope, SourceColumns, same_name};
+use super::scope::{Scope, SourceColumns};
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{self, Comparison, JoinKind};
 use crate::simulator::sql::messages::{error, invalid_object, not_simulated, other_database};
@@ -58,7 +58,7 @@ impl Binder<'_> {
             ast::Source::Named { name, alias, arguments, line } => {
                 let exposed = alias.clone().map_or_else(|| name.clone(), |alias| vec![alias]);
                 if let ([name], None) = (name.as_slice(), arguments) {
-                    let visible = self.visible_ctes.iter().rev().find(|(known, _)| same_name(known, name));
+                    let visible = self.visible_ctes.iter().rev().find(|(known, _)| self.names().same(known, name));
                     if let Some((_, index)) = visible {
                         let index = *index;
                         let columns = self.ctes.get(index).map(|plan| plan.columns.clone()).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Binder<'_> {
                 }
                 if let [database, _, _] = name.as_slice()
                     && !self.host.reaches_other_databases()
-                    && !same_name(database, self.database)
+                    && !self.names().same(database, self.database)
                 {
                     return Err(other_database(&name.join(".")).at_line(*line));
                 }
@@ -78,7 +78,7 @@ impl Binder<'_> {
                     None => Vec::new(),
                     Some(arguments) if apply => self.exprs(arguments, scope)?,
                     Some(arguments) => {
-                        let plain = Scope::new(scope.outer());
+                        let plain = Scope::new(scope.outer(), scope.names);
                         let arguments = self.exprs(arguments, &plain)?;
                         if plain.correlated.get() {
                             scope.correlated.set(true);
@@ -92,7 +92,7 @@ impl Binder<'_> {
             ast::Source::Derived { query, alias, columns } => {
                 let outer = if apply { Some(&*scope) } else { scope.outer() };
                 let plan = self.query(query, outer, Place::Inner)?;
-                let plan = named_columns(plan, columns, alias)?;
+                let plan = named_columns(plan, columns, alias, self.names())?;
                 if plan.correlated && !apply {
                     scope.correlated.set(true);
                 }
@@ -100,7 +100,7 @@ impl Binder<'_> {
                 Ok(SourcePlan::Derived { slot, plan: Box::new(plan) })
             }
             ast::Source::Values { rows, alias, columns } => {
-                let plain = Scope::new(if apply { Some(&*scope) } else { scope.outer() });
+                let plain = Scope::new(if apply { Some(&*scope) } else { scope.outer() }, scope.names);
                 let rows = rows.iter().map(|row| self.exprs(row, &plain)).collect::<Result<Vec<_>, _>>()?;
                 if plain.correlated.get() {
                     scope.correlated.set(true);
@@ -129,16 +129,16 @@ impl Binder<'_> {
             _ => return None,
         };
         if let Some(database) = database {
-            self.host.databases().iter().find(|(_, known)| same_name(known, database))?;
+            self.host.databases().iter().find(|(_, known)| self.names().same(known, database))?;
         }
         // Without a schema only the compatibility views (sysprocesses, sysdatabases) answer, from sys.
-        let schema = match schema.to_ascii_lowercase() {
-            schema if schema == "sys" => schema,
-            schema if (schema.is_empty() || schema == "dbo") && object.to_ascii_lowercase().starts_with("sys") => {
-                "sys".to_owned()
-            }
-            _ => return None,
-        };
+        let names = self.names();
+        let of_compatibility = (schema.is_empty() || names.same(schema, "dbo"))
+            && object.get(..3).is_some_and(|start| names.same(start, "sys"));
+        if !names.same(schema, "sys") && !of_compatibility {
+            return None;
+        }
+        let schema = "sys".to_owned();
         let columns = self.host.columns(&schema, object)?;
         Some((schema, object.clone(), columns))
     }
@@ -149,7 +149,7 @@ fn check_exposed_names(scope: &Scope<'_>) -> Result<(), Message> {
     for (place, source) in scope.sources.iter().enumerate() {
         let same = |earlier: &SourceColumns| {
             earlier.exposed.len() == source.exposed.len()
-                && earlier.exposed.iter().zip(&source.exposed).all(|(left, right)| same_name(left, right))
+                && earlier.exposed.iter().zip(&source.exposed).all(|(left, right)| scope.names.same(left, right))
         };
         if scope.sources.iter().take(place).any(same) {
             let name = source.exposed.join(".");

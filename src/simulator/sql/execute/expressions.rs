@@ -91,7 +91,7 @@ impl Executor<'_> {
         let value = self.evaluate(operand, env)?;
         for (test, answer) in branches {
             let test = self.evaluate(test, env)?;
-            if equal(&value, &test, operand.collation) {
+            if equal(&value, &test, self.collation(operand)) {
                 return self.evaluate(answer, env);
             }
         }
@@ -123,11 +123,11 @@ impl Executor<'_> {
     }
 
     fn null_if<'v>(&self, value: &'v Expr, other: &'v Expr, compared_as: SqlType, env: &'v Env<'v>) -> Value<'v> {
-        let sql_type = value.sql_type;
+        let (sql_type, collation) = (value.sql_type, self.collation(value));
         let value = self.evaluate(value, env)?;
         let other = self.evaluate(other, env)?;
         let compared = convert(Cow::Borrowed(&*value), sql_type, compared_as, DEFAULT_STYLE)?;
-        if equal(&compared, &other, Collation::default()) {
+        if equal(&compared, &other, collation) {
             return Ok(NULL);
         }
         drop(compared);
@@ -150,7 +150,15 @@ impl Executor<'_> {
             },
         };
         let from = value.sql_type;
-        match convert(self.evaluate(value, env)?, from, to, style) {
+        let mut given = self.evaluate(value, env)?;
+        if to == SqlType::DateTime
+            && style == DEFAULT_STYLE
+            && let Datum::Text(text) = &*given
+            && let Some(text) = self.server.host.language().datetime_text(text)
+        {
+            given = Cow::Owned(Datum::Text(text));
+        }
+        match convert(given, from, to, style) {
             Ok(converted) => Ok(converted),
             Err(_) if lenient => Ok(NULL),
             Err(message) => Err(message.into()),

@@ -55,7 +55,7 @@ impl Executor<'_> {
 
     fn keys(&self, exprs: &[Expr], row: &JoinedRow, outer: Option<&Env<'_>>) -> Result<Vec<Key>, Failure> {
         let env = Env { row, aggregates: &[], windows: &[], outer };
-        exprs.iter().map(|expr| Ok(Key::new(&*self.evaluate(expr, &env)?, expr.collation))).collect()
+        exprs.iter().map(|expr| Ok(Key::new(&*self.evaluate(expr, &env)?, self.collation(expr)))).collect()
     }
 
     /// The values of sort keys that are values.
@@ -75,7 +75,7 @@ impl Executor<'_> {
         rows: &[JoinedRow],
         outer: Option<&Env<'_>>,
     ) -> Result<Datum, Failure> {
-        let collation = aggregate.argument.as_ref().map(|argument| argument.collation).unwrap_or_default();
+        let collation = aggregate.argument.as_ref().map(|argument| self.collation(argument)).unwrap_or_default();
         let argument_type = aggregate.argument.as_ref().map_or(SqlType::Int, |argument| argument.sql_type);
         let mut collected: Vec<(Vec<Datum>, Datum, Datum)> = Vec::new();
         let mut seen: HashSet<Key> = HashSet::new();

@@ -8,10 +8,11 @@ mod sources;
 
 pub(super) use expressions::convert_owned;
 
+use crate::simulator::collation::Collation;
 use crate::simulator::output::Message;
 use crate::simulator::sql::functions::ServerState;
 use crate::simulator::sql::messages::{Failure, error};
-use crate::simulator::sql::plan::QueryPlan;
+use crate::simulator::sql::plan::{Expr, QueryPlan};
 use crate::simulator::sql::variables::Variables;
 use crate::simulator::value::Datum;
 use std::cell::{Cell, RefCell};
@@ -69,6 +70,11 @@ impl<'a> Executor<'a> {
     }
 
     /// Counts work, so that no statement runs for ever.
+    /// How the values of an expression compare.
+    fn collation(&self, expr: &Expr) -> Collation {
+        expr.collation.unwrap_or_else(|| self.server.host.collation())
+    }
+
     fn step(&self) -> Result<(), Message> {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() > MAX_STEPS { Err(too_much_work()) } else { Ok(()) }

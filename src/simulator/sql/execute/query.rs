@@ -122,7 +122,11 @@ impl Executor<'_> {
             Some(grouping) => self.grouped_output(select, grouping, order, rows, outer)?,
             None => self.plain_output(select, order, &rows, outer)?,
         };
-        Ok(if select.distinct { distinct_by(output, &collations(select)) } else { output })
+        Ok(if select.distinct { distinct_by(output, &self.collations(select)) } else { output })
+    }
+
+    fn collations(&self, select: &SelectPlan) -> Vec<Collation> {
+        select.items.iter().map(|item| self.collation(item)).collect()
     }
 
     fn grouped_output(
@@ -226,10 +230,6 @@ impl Executor<'_> {
         }
         Ok(Sorted { values, keys })
     }
-}
-
-fn collations(select: &SelectPlan) -> Vec<Collation> {
-    select.items.iter().map(|item| item.collation).collect()
 }
 
 fn distinct(rows: Vec<Sorted>) -> Vec<Sorted> {

@@ -57,14 +57,24 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("@@ROWCOUNT", (0, 0), int_type, |call| Ok(Datum::Int(call.server.row_count))),
     function("ROWCOUNT_BIG", (0, 0), |_| signature(&[], SqlType::BigInt), |call| Ok(Datum::Int(call.server.row_count))),
     function("@@ERROR", (0, 0), int_type, |call| Ok(Datum::Int(call.server.last_error))),
-    function("@@LANGUAGE", (0, 0), name_type, |_| Ok(text("us_english"))),
-    function("@@LANGID", (0, 0), |_| signature(&[], SqlType::SmallInt), |_| Ok(Datum::Int(0))),
+    function("@@LANGUAGE", (0, 0), name_type, |call| Ok(text(call.server.host.language().name()))),
+    function(
+        "@@LANGID",
+        (0, 0),
+        |_| signature(&[], SqlType::SmallInt),
+        |call| Ok(Datum::Int(call.server.host.language().id())),
+    ),
     // ANSI options, ARITHABORT, QUOTED_IDENTIFIER and CONCAT_NULL_YIELDS_NULL on: what drivers set.
     function("@@OPTIONS", (0, 0), int_type, |_| Ok(Datum::Int(5496))),
     function("@@MAX_PRECISION", (0, 0), |_| signature(&[], SqlType::TinyInt), |_| Ok(Datum::Int(38))),
     function("@@TEXTSIZE", (0, 0), int_type, |_| Ok(Datum::Int(2_147_483_647))),
     function("@@LOCK_TIMEOUT", (0, 0), int_type, |_| Ok(Datum::Int(-1))),
-    function("@@DATEFIRST", (0, 0), |_| signature(&[], SqlType::TinyInt), |_| Ok(Datum::Int(7))),
+    function(
+        "@@DATEFIRST",
+        (0, 0),
+        |_| signature(&[], SqlType::TinyInt),
+        |call| Ok(Datum::Int(call.server.host.language().first_day())),
+    ),
     function("@@NESTLEVEL", (0, 0), int_type, |_| Ok(Datum::Int(0))),
     function(
         "XACT_STATE",
@@ -151,7 +161,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |call| {
             let name = if call.arguments.is_empty() { call.server.context.database.as_str() } else { call.text(0) };
             let databases = call.server.host.databases();
-            let found = databases.into_iter().find(|(_, known)| known.to_lowercase() == name.to_lowercase());
+            let found = databases.into_iter().find(|(_, known)| call.server.host.collation().same(known, name));
             Ok(found.map_or(Datum::Null, |(id, _)| Datum::Int(i64::from(id))))
         },
     ),
@@ -256,7 +266,7 @@ fn has_permission(call: &Call<'_>) -> Result<Datum, Message> {
 
 /// System objects have negative ids, made of their names here. NULL for what the server does not have.
 fn object_id(call: &Call<'_>) -> Result<Datum, Message> {
-    let plain = call.text(0).replace(['[', ']'], "").to_lowercase();
+    let plain = call.text(0).replace(['[', ']'], "");
     let parts: Vec<&str> = plain.split('.').collect();
     let (schema, name) = match parts.as_slice() {
         [name] => ("sys", *name),

@@ -186,8 +186,10 @@ fn charindex_signature(types: &[SqlType]) -> Result<Signature, usize> {
     signature(&parameters, length_type(types.get(1..).unwrap_or_default()))
 }
 
-fn lower_characters(text: &str) -> Vec<char> {
-    text.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect()
+/// The characters as the server's collation tells them apart.
+fn folded_characters(call: &Call<'_>, text: &str) -> Vec<char> {
+    let collation = call.server.host.collation();
+    text.chars().map(|c| collation.fold(c)).collect()
 }
 
 fn find(text: &[char], wanted: &[char], from: usize) -> Option<usize> {
@@ -196,16 +198,17 @@ fn find(text: &[char], wanted: &[char], from: usize) -> Option<usize> {
 }
 
 fn charindex(call: &Call<'_>) -> Result<Datum, Message> {
-    let (wanted, text) = (lower_characters(call.text(0)), lower_characters(call.text(1)));
+    let (wanted, text) = (folded_characters(call, call.text(0)), folded_characters(call, call.text(1)));
     let from = usize::try_from(call.int(2) - 1).unwrap_or(0);
     Ok(Datum::Int(find(&text, &wanted, from).map_or(0, |at| at as i64 + 1)))
 }
 
 /// The pattern's `%` at both ends decide where it may stand; between them LIKE decides.
 fn patindex(call: &Call<'_>) -> Result<Datum, Message> {
-    use crate::simulator::sql::compare::{Collation, like};
+    use crate::simulator::sql::compare::like;
+    let collation = call.server.host.collation();
     let (pattern, text) = (call.text(0), call.text(1));
-    let matches = |tail: &str, pattern: &str| like(tail, pattern, None, Collation::CaseInsensitive) == Some(true);
+    let matches = |tail: &str, pattern: &str| like(tail, pattern, None, collation) == Some(true);
     let Some(open) = pattern.strip_prefix('%') else {
         return Ok(Datum::Int(i64::from(matches(text, pattern))));
     };
@@ -232,7 +235,7 @@ fn replace(call: &Call<'_>) -> Result<Datum, Message> {
         return Ok(Datum::Text(text.to_owned()));
     }
     let (characters, folded, wanted) =
-        (text.chars().collect::<Vec<_>>(), lower_characters(text), lower_characters(wanted));
+        (text.chars().collect::<Vec<_>>(), folded_characters(call, text), folded_characters(call, wanted));
     let mut replaced = String::new();
     let mut at = 0;
     while let Some(found) = find(&folded, &wanted, at) {

@@ -2,6 +2,7 @@
 //! `OR` < `AND` < `NOT` < comparisons < `+ - & ^ |` < `* / %` < `~`, signs.
 
 use super::{Parsed, Parser};
+use crate::simulator::collation::Collation;
 use crate::simulator::output::Message;
 use crate::simulator::sql::ast::{Arithmetic, Comparison, Condition, Expr, Query};
 use crate::simulator::sql::messages::{error, not_simulated};
@@ -225,7 +226,7 @@ impl Parser<'_> {
 
     /// `COLLATE name` after a value, any number of times.
     fn collated(&mut self, operand: Operand) -> Parsed<Operand> {
-        let mut case_sensitive = None;
+        let mut collation = None;
         while self.is_word("COLLATE") {
             if matches!(operand, Operand::Condition(_)) {
                 return Err(self.unexpected_here());
@@ -233,11 +234,11 @@ impl Parser<'_> {
             self.at += 1;
             let line = self.line();
             let name = self.name()?;
-            case_sensitive = Some(is_case_sensitive(&name).ok_or_else(|| invalid_collation(&name, line))?);
+            collation = Some(named_collation(&name, line)?);
         }
-        Ok(match (operand, case_sensitive) {
-            (Operand::Value(value), Some(case_sensitive)) => {
-                Operand::Value(Expr::Collate { value: Box::new(value), case_sensitive })
+        Ok(match (operand, collation) {
+            (Operand::Value(value), Some(collation)) => {
+                Operand::Value(Expr::Collate { value: Box::new(value), collation })
             }
             (operand, _) => operand,
         })
@@ -309,18 +310,12 @@ fn multiplicative_operator(symbol: &str) -> Option<Arithmetic> {
     })
 }
 
-/// Whether a collation tells upper from lower case, by its name; `None` where the name is no collation's.
-fn is_case_sensitive(name: &str) -> Option<bool> {
-    let upper = name.to_ascii_uppercase();
-    if upper == "DATABASE_DEFAULT" || upper == "CATALOG_DEFAULT" {
-        return Some(false);
+/// A collation by its name, `None` being the database's; error 448 where the name is no collation's.
+fn named_collation(name: &str, line: u32) -> Parsed<Option<Collation>> {
+    if ["DATABASE_DEFAULT", "CATALOG_DEFAULT"].iter().any(|default| name.eq_ignore_ascii_case(default)) {
+        return Ok(None);
     }
-    let ends: Vec<&str> = upper.split('_').skip(1).collect();
-    if ends.iter().any(|part| matches!(*part, "BIN" | "BIN2" | "CS")) {
-        Some(true)
-    } else {
-        ends.contains(&"CI").then_some(false)
-    }
+    Collation::named(name).map(Some).ok_or_else(|| invalid_collation(name, line))
 }
 
 fn invalid_collation(name: &str, line: u32) -> Message {
