@@ -449,3 +449,84 @@ async fn odd_rows_cost_nothing_but_themselves() {
         }
     }
 }
+
+const COLLATIONS: [&str; 4] =
+    ["SQL_Latin1_General_CP1_CI_AS", "Latin1_General_CS_AS", "Latin1_General_BIN2", "Turkish_100_CI_AS"];
+const LANGUAGES: [&str; 4] = ["us_english", "German", "French", "Turkish"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_collation_and_no_language_changes_an_answer() {
+    let everywhere = COLLATIONS.iter().flat_map(|collation| LANGUAGES.map(|language| (*collation, language)));
+    let mut places: Vec<_> =
+        everywhere.map(|(collation, language)| (ServerVersion::V2019, collation, language)).collect();
+    for version in [ServerVersion::V2008R2, ServerVersion::V2022, ServerVersion::AzureMi, ServerVersion::AzureDb] {
+        places.extend([(version, "Latin1_General_BIN2", "French"), (version, "Turkish_100_CI_AS", "Turkish")]);
+    }
+    for (version, collation, language) in places {
+        let place = [format!("collation={collation}"), format!("language={language}")];
+        for scenario in ["sos-yield", "spinlock"] {
+            let usual = async |faults: &[String]| {
+                let mut lab = Lab::new(version, |launch| launch.faults.extend_from_slice(faults)).await;
+                lab.options.scenario = scenario.to_owned();
+                lab.options.max_events_per_second = Some(1_000_000);
+                lab.options.trace_flags.enable = version < ServerVersion::V2022;
+                let (outcome, report) = lab.report().await;
+                lab.assert_as_before(scenario).await;
+                (outcome, report)
+            };
+            let (outcome, report) = usual(&place).await;
+            let (_, elsewhere) = usual(&[]).await;
+            let context = format!("{version}, {collation}, {language}, {scenario}: {:?}", report.capture.problems);
+            assert_eq!(report.verdict, elsewhere.verdict, "{context}");
+            assert_eq!(report.stacks.total_events, elsewhere.stacks.total_events, "{context}");
+            assert_eq!(report.spinlocks, elsewhere.spinlocks, "{context}");
+            assert_eq!(report.waits.len(), elsewhere.waits.len(), "{context}");
+            assert_eq!(outcome.evidence.server.unwrap().collation.as_deref(), Some(collation), "{context}");
+            let refused: Vec<&str> = outcome
+                .statements
+                .iter()
+                .filter(|statement| statement.error.is_some())
+                .map(|statement| statement.sql.as_str())
+                .collect();
+            assert!(refused.is_empty(), "{context}: {refused:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_spinlocks_are_found_whatever_case_the_server_tells_apart() {
+    for collation in COLLATIONS {
+        let mut lab =
+            Lab::new(ServerVersion::V2019, |launch| launch.faults.push(format!("collation={collation}"))).await;
+        lab.options.scenario = "spinlock".to_owned();
+        lab.options.max_events_per_second = Some(1_000_000);
+        lab.options.spinlocks = vec!["lock_hash".to_owned(), "Opt_Idx_Stats".to_owned()];
+        let outcome = lab.capture().await.unwrap();
+        let mut found: Vec<&str> = outcome.map_keys.iter().map(|key| key.value.as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["LOCK_HASH", "OPT_IDX_STATS"], "{collation}");
+        lab.assert_as_before(collation).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn linux_is_told_and_changes_nothing_else() {
+    for version in [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022, ServerVersion::V2025] {
+        for scenario in ["sos-yield", "spinlock"] {
+            let mut lab = Lab::new(version, |launch| launch.faults.push("host=linux".to_owned())).await;
+            lab.options.trace_flags.enable = false;
+            lab.options.scenario = scenario.to_owned();
+            lab.options.max_events_per_second = Some(1_000_000);
+            let (outcome, report) = lab.report().await;
+            let context = format!("{version}, {scenario}: {:?}", report.capture.problems);
+            assert!(report.stacks.total_events > 0, "{context}");
+            assert_eq!(outcome.evidence.server.unwrap().host_platform.as_deref(), Some("Linux"), "{context}");
+            assert!(
+                outcome.evidence.modules.iter().any(|module| module.path.to_lowercase().contains("sqldk")),
+                "{context}"
+            );
+            assert!(outcome.statements.iter().all(|statement| statement.error.is_none()), "{context}");
+            lab.assert_as_before(&context).await;
+        }
+    }
+}
