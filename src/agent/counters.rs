@@ -9,6 +9,11 @@ use crate::statements::{CounterStatement, NO_LOCK_TIMEOUT, Statements, batch, is
 /// `Invalid column name` and `Invalid object name`: this build lacks what the statement names.
 const LACKING: [u32; 2] = [207, 208];
 
+/// Whether a statement was refused because this build lacks what it names.
+pub(super) fn is_lacking(error: &SqlServerError) -> bool {
+    error.number().is_some_and(|number| LACKING.contains(&number))
+}
+
 /// What reading tables gave.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
@@ -110,7 +115,7 @@ async fn read_alone(
             }
             Err(error) if error.is_connection_lost() => return Err(error),
             Err(error) => {
-                let lacks = error.number().is_some_and(|number| LACKING.contains(&number));
+                let lacks = is_lacking(&error);
                 refusal = Some(error);
                 if !lacks {
                     break;
@@ -140,7 +145,10 @@ fn lacking(first_view: &str, way: &CounterStatement, table: &Table) -> Option<Pr
         way.columns.iter().map(String::as_str).filter(|column| table.column(column).is_none()).collect();
     let mut told = Vec::new();
     if way.view != first_view {
-        told.push(format!("sys.{first_view} does not exist on this build, sys.{} was read instead", way.view));
+        told.push(format!(
+            "sys.{first_view} or columns of it do not exist on this build, sys.{} was read instead",
+            way.view
+        ));
     }
     if !missing.is_empty() {
         told.push(format!("sys.{} has no {} on this build: what needs that is missing", way.view, missing.join(", ")));

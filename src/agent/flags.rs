@@ -4,6 +4,7 @@
 use crate::agent::journal::Step;
 use crate::agent::outcome::{CaptureError, RawTarget};
 use crate::agent::progress::Progress;
+use crate::agent::session::TARGET;
 use crate::agent::window::{Gathered, Window};
 use crate::agent::{counters, lock, locks, preflight};
 use crate::model::{Problem, SessionEvidence, Severity, Target};
@@ -144,7 +145,8 @@ async fn read_again(window: &mut Window) -> Result<bool, CaptureError> {
     let names: Vec<String> = stack_sessions(&window.gathered).map(|session| session.name.clone()).collect();
     let mut resolved = false;
     for name in names {
-        let sql = window.statements().read_target(&name)?;
+        let ways = window.statements().read_target_ways(&name)?;
+        let Some(sql) = ways.into_iter().nth(window.server.way(TARGET)) else { continue };
         let tables = match window.server.run_within(&sql, SYMBOLISED_READ_LIMIT).await {
             Ok(tables) => tables,
             Err(error) => {

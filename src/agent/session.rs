@@ -6,7 +6,7 @@ use crate::agent::progress::Progress;
 use crate::agent::window::{Open, Window};
 use crate::agent::{counters, lock, meaning};
 use crate::catalog::sessions::Scenario;
-use crate::model::{EventContext, Problem, SessionEvidence, SessionState, Severity};
+use crate::model::{EventContext, Problem, SessionEvidence, SessionState, Severity, Table};
 use crate::parse::target;
 use crate::sqlserver::SqlServerError;
 use crate::statements::SessionDefinition;
@@ -26,6 +26,9 @@ pub(super) enum Silence {
     /// There is no such session.
     Gone,
 }
+
+/// Under which name the way to read targets is remembered.
+pub(super) const TARGET: &str = "read_target";
 
 /// An event session at work.
 #[derive(Debug, Clone)]
@@ -166,8 +169,7 @@ impl Window {
             let state = Some(SessionState::StartedAgain);
             return Ok(SessionEvidence { state, ..session.evidence() });
         }
-        let sql = self.statements().read_target(session.name())?;
-        let table = self.server.table(&sql).await?;
+        let table = self.read_target(session.name()).await?;
         let unsigned = |name: &str| table.integer(0, name).and_then(|number| u64::try_from(number).ok());
         let mut evidence = SessionEvidence {
             dropped_events: unsigned("dropped_event_count"),
@@ -189,6 +191,19 @@ impl Window {
             text: text.to_owned(),
         });
         Ok(evidence)
+    }
+
+    /// The target's row. A build that lacks a column is asked for all it has, from then on.
+    async fn read_target(&mut self, name: &str) -> Result<Table, CaptureError> {
+        let ways = self.statements().read_target_ways(name)?;
+        let last = ways.len().saturating_sub(1);
+        for (n, sql) in ways.iter().enumerate().skip(self.server.way(TARGET)) {
+            match self.server.table(sql).await {
+                Err(error) if n < last && counters::is_lacking(&error) => self.server.keep_way(TARGET, n + 1),
+                result => return Ok(result?),
+            }
+        }
+        Ok(Table::default())
     }
 
     /// STOP and DROP of a session that has done its work; restoring looks after one that refuses.

@@ -137,6 +137,13 @@ impl<'a> Statements<'a> {
         self.common("read_target", &[("session_text", Argument::Text(name))])
     }
 
+    /// The ways to read it: as [`Statements::read_target`] does, then in all columns that the views have.
+    pub fn read_target_ways(&self, name: &str) -> Result<Vec<String>, RenderError> {
+        let named = self.read_target(name)?;
+        let whole = counters::whole(&named);
+        Ok([named].into_iter().chain(whole).collect())
+    }
+
     /// All values of the maps of a name, which may be a pattern of LIKE.
     pub fn map_values(&self, map: &str) -> Rendered {
         self.common("map_values", &[("map", Argument::Text(map))])

@@ -11,6 +11,7 @@ use xestack::catalog::sessions::{EMBEDDED, Sessions};
 use xestack::model::{Problem, ServerVersion, Severity, UtcMicros, VerdictKind};
 use xestack::simulator::wire::hooks::{HookAction, HookPoint, Hooks, Phase};
 use xestack::sqlserver::Connection;
+use xestack::statements::{Statements, snapshot_names};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -334,4 +335,198 @@ async fn a_capture_of_azure_that_is_cut_or_interrupted_at_any_change_leaves_noth
     }
     // CREATE, START, DROP EVENT, STOP and DROP, in each of four ways.
     assert!(tried >= 18, "only {tried} points were tried");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_sql_server_is_refused_in_one_plain_sentence() {
+    for dialect in ["other", "refusing"] {
+        let lab = Lab::new(ServerVersion::V2019, |launch| launch.faults.push(format!("dialect={dialect}"))).await;
+        let error = lab.capture().await.unwrap_err();
+        let CaptureError::Refused { reason, text, .. } = &error else { panic!("{dialect}: {error:?}") };
+        assert_eq!((*reason, text.as_str()), (Refusal::Version, "what answers there is not SQL Server"), "{dialect}");
+    }
+}
+
+/// The counter tables of both scenarios, with the columns that their statements for a version name.
+fn named_columns(version: ServerVersion) -> Vec<(String, Vec<String>)> {
+    let sessions = Sessions::from_texts(EMBEDDED).unwrap();
+    let statements = Statements::new(&sessions, version);
+    let names = snapshot_names(sessions.scenarios());
+    let first = |name: &String| statements.counter(name).unwrap().remove(0);
+    names.iter().map(first).map(|way| (way.view, way.columns)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_column_of_the_counters_may_be_missing() {
+    let mut columns = 0;
+    for version in [ServerVersion::V2012, ServerVersion::V2019, ServerVersion::AzureDb] {
+        for (view, names) in named_columns(version) {
+            for column in names {
+                // Every build has the names of rows; `server_name` is not of the view.
+                const ALWAYS: [&str; 7] =
+                    ["name", "wait_type", "latch_class", "status", "counter_name", "session_id", "server_name"];
+                if ALWAYS.contains(&column.as_str()) {
+                    continue;
+                }
+                let mut lab =
+                    Lab::new(version, |launch| launch.faults.push(format!("missing-column={view}.{column}"))).await;
+                lab.options.trace_flags.enable = false;
+                lab.options.scenario = "sos-yield+spinlock".to_owned();
+                lab.options.max_events_per_second = Some(1_000_000);
+                let (outcome, report) = lab.report().await;
+                let context = format!("{version}, {view}.{column}: {:?}", report.capture.problems);
+                assert!(report.stacks.total_events > 0, "{context}");
+                let told = |problem: &&Problem| {
+                    let message = &problem.message;
+                    message.contains(&view) && (message.contains(&column) || message.contains("was read instead"))
+                };
+                assert!(report.capture.problems.iter().any(|problem| told(&problem)), "{context}");
+                let refusals = outcome.statements.iter().filter(|statement| statement.error == Some(207)).count();
+                assert!((1..=6).contains(&refusals), "{refusals} refused: {context}");
+                lab.assert_as_before(&context).await;
+                columns += 1;
+            }
+        }
+    }
+    assert!(columns > 60, "only {columns} columns");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_view_of_the_counters_may_be_missing() {
+    for version in [ServerVersion::V2008R2, ServerVersion::V2022, ServerVersion::AzureDb] {
+        for (view, _) in named_columns(version) {
+            let mut lab = Lab::new(version, |launch| launch.faults.push(format!("missing-view={view}"))).await;
+            lab.options.trace_flags.enable = false;
+            let result = lab.try_report().await;
+            lab.assert_as_before(&view).await;
+            // Targets are read through one of them.
+            let is_needed = view.starts_with("dm_xe_");
+            let (_, report) = match result {
+                Err(error) if is_needed => panic!("{version}, {view}: {error:?}"),
+                result => result.unwrap(),
+            };
+            let told = report.capture.problems.iter().any(|problem| problem.message.contains(&view));
+            assert!(told || view == "dm_os_performance_counters", "{version}, {view}: {:?}", report.capture.problems);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_is_read_whatever_its_width() {
+    let spinlocks = async |version: ServerVersion, fault: Option<&str>| {
+        let mut lab = Lab::new(version, |launch| launch.faults.extend(fault.map(str::to_owned))).await;
+        lab.options.trace_flags.enable = false;
+        lab.report().await.1.spinlocks
+    };
+    for (version, width) in
+        [(ServerVersion::V2016, "bigint"), (ServerVersion::V2019, "int"), (ServerVersion::V2022, "int")]
+    {
+        let usual = spinlocks(version, None).await;
+        assert!(usual.iter().any(|row| row.backoffs > 0), "{version}");
+        assert_eq!(spinlocks(version, Some(&format!("backoffs={width}"))).await, usual, "{version}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_rows_cost_nothing_but_themselves() {
+    for version in [ServerVersion::V2008R2, ServerVersion::V2019, ServerVersion::V2025, ServerVersion::AzureDb] {
+        for scenario in ["sos-yield", "spinlock"] {
+            let mut lab = Lab::new(version, |launch| launch.faults.push("odd-rows".to_owned())).await;
+            lab.options.trace_flags.enable = false;
+            lab.options.scenario = scenario.to_owned();
+            lab.options.max_events_per_second = Some(1_000_000);
+            let (_, report) = lab.report().await;
+            let context = format!("{version} {scenario}: {:?}", report.capture.problems);
+            assert!(
+                report.stacks.total_events > 0 && !report.waits.is_empty() && !report.spinlocks.is_empty(),
+                "{context}"
+            );
+            let mut names: Vec<&str> = report.spinlocks.iter().map(|row| row.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), report.spinlocks.len(), "a name twice: {context}");
+            lab.assert_as_before(&context).await;
+        }
+    }
+}
+
+const COLLATIONS: [&str; 4] =
+    ["SQL_Latin1_General_CP1_CI_AS", "Latin1_General_CS_AS", "Latin1_General_BIN2", "Turkish_100_CI_AS"];
+const LANGUAGES: [&str; 4] = ["us_english", "German", "French", "Turkish"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_collation_and_no_language_changes_an_answer() {
+    let everywhere = COLLATIONS.iter().flat_map(|collation| LANGUAGES.map(|language| (*collation, language)));
+    let mut places: Vec<_> =
+        everywhere.map(|(collation, language)| (ServerVersion::V2019, collation, language)).collect();
+    for version in [ServerVersion::V2008R2, ServerVersion::V2022, ServerVersion::AzureMi, ServerVersion::AzureDb] {
+        places.extend([(version, "Latin1_General_BIN2", "French"), (version, "Turkish_100_CI_AS", "Turkish")]);
+    }
+    for (version, collation, language) in places {
+        let place = [format!("collation={collation}"), format!("language={language}")];
+        for scenario in ["sos-yield", "spinlock"] {
+            let usual = async |faults: &[String]| {
+                let mut lab = Lab::new(version, |launch| launch.faults.extend_from_slice(faults)).await;
+                lab.options.scenario = scenario.to_owned();
+                lab.options.max_events_per_second = Some(1_000_000);
+                lab.options.trace_flags.enable = version < ServerVersion::V2022;
+                let (outcome, report) = lab.report().await;
+                lab.assert_as_before(scenario).await;
+                (outcome, report)
+            };
+            let (outcome, report) = usual(&place).await;
+            let (_, elsewhere) = usual(&[]).await;
+            let context = format!("{version}, {collation}, {language}, {scenario}: {:?}", report.capture.problems);
+            assert_eq!(report.verdict, elsewhere.verdict, "{context}");
+            assert_eq!(report.stacks.total_events, elsewhere.stacks.total_events, "{context}");
+            assert_eq!(report.spinlocks, elsewhere.spinlocks, "{context}");
+            assert_eq!(report.waits.len(), elsewhere.waits.len(), "{context}");
+            assert_eq!(outcome.evidence.server.unwrap().collation.as_deref(), Some(collation), "{context}");
+            let refused: Vec<&str> = outcome
+                .statements
+                .iter()
+                .filter(|statement| statement.error.is_some())
+                .map(|statement| statement.sql.as_str())
+                .collect();
+            assert!(refused.is_empty(), "{context}: {refused:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_spinlocks_are_found_whatever_case_the_server_tells_apart() {
+    for collation in COLLATIONS {
+        let mut lab =
+            Lab::new(ServerVersion::V2019, |launch| launch.faults.push(format!("collation={collation}"))).await;
+        lab.options.scenario = "spinlock".to_owned();
+        lab.options.max_events_per_second = Some(1_000_000);
+        lab.options.spinlocks = vec!["lock_hash".to_owned(), "Opt_Idx_Stats".to_owned()];
+        let outcome = lab.capture().await.unwrap();
+        let mut found: Vec<&str> = outcome.map_keys.iter().map(|key| key.value.as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["LOCK_HASH", "OPT_IDX_STATS"], "{collation}");
+        lab.assert_as_before(collation).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn linux_is_told_and_changes_nothing_else() {
+    for version in [ServerVersion::V2017, ServerVersion::V2019, ServerVersion::V2022, ServerVersion::V2025] {
+        for scenario in ["sos-yield", "spinlock"] {
+            let mut lab = Lab::new(version, |launch| launch.faults.push("host=linux".to_owned())).await;
+            lab.options.trace_flags.enable = false;
+            lab.options.scenario = scenario.to_owned();
+            lab.options.max_events_per_second = Some(1_000_000);
+            let (outcome, report) = lab.report().await;
+            let context = format!("{version}, {scenario}: {:?}", report.capture.problems);
+            assert!(report.stacks.total_events > 0, "{context}");
+            assert_eq!(outcome.evidence.server.unwrap().host_platform.as_deref(), Some("Linux"), "{context}");
+            assert!(
+                outcome.evidence.modules.iter().any(|module| module.path.to_lowercase().contains("sqldk")),
+                "{context}"
+            );
+            assert!(outcome.statements.iter().all(|statement| statement.error.is_none()), "{context}");
+            lab.assert_as_before(&context).await;
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal, counters, meaning};
 use crate::catalog::sessions::Scenario;
-use crate::model::{Problem, Severity, Snapshot};
+use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, counter_names, symbol_trace_flags};
 use std::time::Duration;
@@ -173,12 +173,12 @@ pub(super) async fn look(
     let names = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
     let started = clock.monotonic();
     let before = counters::read(server, statements, clock, &names, problems).await?;
-    let first = volumes(server, statements, scenarios).await?;
+    let first = volumes(server, statements, scenarios, problems).await?;
     tokio::select! {
         () = clock.sleep_until(started + LENGTH) => {}
         () = interrupt.signalled() => return Err(CaptureError::Interrupted),
     }
-    let second = volumes(server, statements, scenarios).await?;
+    let second = volumes(server, statements, scenarios, problems).await?;
     let seconds = clock.monotonic().saturating_sub(started).as_secs_f64().max(0.001);
     let after = counters::read(server, statements, clock, &names, problems).await?;
     let rate = |((scenario, first), second): ((&Scenario, Option<i64>), Option<i64>)| {
@@ -188,19 +188,39 @@ pub(super) async fn look(
     Ok(Look { events_per_second, cpu_share: counters::cpu_share(&before, &after), after })
 }
 
+/// The scenarios' counts of events so far; nothing where the build lacks the view of one, which leaves the event cap.
 async fn volumes(
     server: &mut Server,
     statements: &Statements<'_>,
     scenarios: &[Scenario],
+    problems: &mut Vec<Problem>,
 ) -> Result<Vec<Option<i64>>, CaptureError> {
     let mut counts = Vec::new();
     for scenario in scenarios {
-        counts.push(match &scenario.counters.volume {
-            Some(statement) => server.table(&statements.volume(statement, scenario)?).await?.integer(0, "events"),
-            None => None,
+        let Some(statement) = &scenario.counters.volume else {
+            counts.push(None);
+            continue;
+        };
+        counts.push(match server.table(&statements.volume(statement, scenario)?).await {
+            Ok(table) => sum(&table, "events"),
+            Err(error) if counters::is_lacking(&error) => {
+                let message =
+                    format!("{}: the event rate is not predicted: {}", scenario.name, counters::chain(&error));
+                let problem = Problem::new("rate_unknown", Severity::Warning, message);
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+                None
+            }
+            Err(error) => return Err(error.into()),
         });
     }
     Ok(counts)
+}
+
+/// A column over all rows: a view may tell of one name in several.
+fn sum(table: &Table, column: &str) -> Option<i64> {
+    (0..table.rows.len()).filter_map(|row| table.integer(row, column)).reduce(i64::saturating_add)
 }
 
 /// Why symbolising on the server would be refused now; `limit` is the share of scheduler time above which it is.
