@@ -13,12 +13,16 @@ pub struct CounterStatement {
     pub columns: Vec<String>,
 }
 
-/// The ways, from the texts for a version, newest first. The last one takes every column there is.
+/// The ways, from the texts for a version, newest first. The last ones take every column there is, of the newest text's
+/// view too where older texts read another one.
 pub(super) fn ways(texts: &[&str]) -> Vec<CounterStatement> {
     let wanted: Vec<String> = texts.first().map(|text| columns(text)).unwrap_or_default();
     let way = |sql: String| CounterStatement { view: view(&sql).to_owned(), sql, columns: wanted.clone() };
     let named = texts.iter().map(|text| text.trim_end().to_owned());
-    named.chain(texts.last().and_then(|text| whole(text))).map(way).collect()
+    let (newest, oldest) = (texts.first(), texts.last());
+    let of_another_view = newest.zip(oldest).filter(|(newest, oldest)| view(newest) != view(oldest));
+    let whole_newest = of_another_view.and_then(|(newest, _)| whole(newest));
+    named.chain(whole_newest).chain(oldest.and_then(|text| whole(text))).map(way).collect()
 }
 
 /// A text that takes every column of its views, and what it computes without them.
@@ -82,6 +86,7 @@ mod tests {
             [
                 ("new", texts[0].trim_end()),
                 ("old", texts[1].trim_end()),
+                ("new", "SELECT *\nFROM sys.new AS a\nWHERE a.z = 1"),
                 ("old", "SELECT *, CAST(@@SPID AS int) AS own\nFROM sys.old AS b\nWHERE b.z = 1"),
             ]
         );
