@@ -81,7 +81,7 @@ fn session_facts(session: &SessionReport) -> String {
 fn fate(session: &SessionReport) -> Option<&'static str> {
     Some(match (session.outcome, session.stopped_by) {
         (SessionOutcome::Counted | SessionOutcome::NoEvents, _) => return None,
-        (SessionOutcome::NotCreated, _) => "not created: the server refused it",
+        (SessionOutcome::NotCreated, _) => "not created",
         (SessionOutcome::Missing, _) => "missing when it was to be read",
         (SessionOutcome::StoppedByServer, Some(StoppedBy::MaxDuration)) => "stopped by its own MAX_DURATION",
         (SessionOutcome::StoppedByServer, Some(StoppedBy::Restart)) => "stopped by a restart of the server",
