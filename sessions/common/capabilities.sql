@@ -1,4 +1,4 @@
 SELECT o.object_type, o.name
 FROM sys.dm_xe_objects AS o
-WHERE o.name IN (N'callstack', N'callstack_rva', N'histogram', N'asynchronous_bucketizer',
-                 N'wait_info', N'wait_completed', N'spinlock_backoff')
+WHERE o.name IN (N'callstack', N'callstack_rva', N'query_hash', N'histogram', N'asynchronous_bucketizer')
+   OR o.object_type = N'event' AND o.name IN ({events})

@@ -69,7 +69,7 @@ impl Window {
             return Ok(());
         }
         (self.surroundings.observer)(&Progress::Reading);
-        let latency = sessions.iter().map(|session| session.scenario.session.dispatch_latency_seconds).max();
+        let latency = sessions.iter().map(|session| session.template.dispatch_latency_seconds).max();
         self.await_dispatch(ended, latency.unwrap_or_default()).await;
         for session in sessions.iter().skip(closing.read) {
             let evidence = self.read(session, Some(open)).await?;

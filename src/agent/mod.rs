@@ -36,7 +36,7 @@ pub use undo::{Answer, HandedOver, Sent};
 
 use crate::agent::clock::Clock;
 use crate::agent::journal::{Journal, Step};
-use crate::agent::preflight::{Plan, error_log};
+use crate::agent::preflight::{Key, Plan, error_log};
 use crate::agent::progress::{Interrupt, Observer, Progress};
 use crate::agent::run::{Marker, Owner, RunId};
 use crate::agent::server::Server;
@@ -44,7 +44,7 @@ use crate::agent::window::{Gathered, Window};
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::model::{Evidence, Problem};
 use crate::sqlserver::ConnectOptions;
-use crate::statements::Statements;
+use crate::statements::{Statements, latency_seconds};
 use crate::store::bundle::MapKey;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -204,14 +204,15 @@ fn announcements(plan: &Plan) -> Vec<String> {
             "{}: {rate}; at most {} events are counted, in {} KB of session memory and up to {} KB of target memory",
             planned.scenario.name,
             events.max_events,
-            events.max_memory_kb,
-            planned.slots.most_bytes.div_ceil(1024)
+            events.max_memory_kb * planned.sessions.len() as u64,
+            planned.most_bytes().div_ceil(1024)
         )
     };
-    let scenarios = plan.scenarios.iter().map(|planned| &planned.scenario);
-    let of_sessions = error_log::of_sessions(&plan.server.product_version, scenarios);
+    let sessions = plan.scenarios.iter().map(preflight::ScenarioPlan::session_count).sum();
+    let of_sessions = error_log::of_sessions(&plan.server.product_version, sessions);
     let logged = error_log::in_words(of_sessions, error_log::of_flags(plan.flags_to_use.len()));
-    plan.scenarios.iter().map(of_scenario).chain(logged).chain(plan.side_effects.in_words()).collect()
+    let with_sessions = plan.scenarios.iter().filter(|planned| !planned.sessions.is_empty());
+    with_sessions.map(of_scenario).chain(logged).chain(plan.side_effects.in_words()).collect()
 }
 
 /// The run's marker. Its deadline, on the server's clock, which all machines can ask, covers the survey, the window and the
@@ -225,7 +226,7 @@ fn marker(
 ) -> Marker {
     let was_on = |flag: u32| plan.flags.iter().any(|state| state.flag == flag && state.is_on_before());
     let seconds_of = |scenario: &Scenario| {
-        let latency = scenario.session.dispatch_latency_seconds;
+        let latency = latency_seconds(scenario);
         latency + scenario.survey.as_ref().map_or(0, |survey| survey.seconds + 2 * latency)
     };
     let beside: u64 = plan.scenarios.iter().map(|planned| seconds_of(&planned.scenario)).sum();
@@ -260,18 +261,20 @@ fn finish(
         });
     }
     let build = plan.server.product_version.clone();
-    let map_keys = plan.scenarios.iter().flat_map(|planned| {
-        let session = &planned.scenario.session;
-        let keys = planned.keys.clone().unwrap_or_default();
-        let key = |key: u64| MapKey {
-            map: session.map.trim_matches('%').to_owned(),
-            value: session.value.clone().or_else(|| plan.map_names.get(&key).cloned()).unwrap_or_default(),
-            key: i64::try_from(key).unwrap_or(i64::MAX),
-            build: build.clone(),
-        };
-        keys.into_iter().map(key).collect::<Vec<_>>()
-    });
-    let map_keys = map_keys.collect();
+    let mut map_keys: Vec<MapKey> = Vec::new();
+    for planned in plan.scenarios.iter().flat_map(|planned| &planned.sessions) {
+        for Key { key, value } in planned.keys.iter().flatten() {
+            let key = MapKey {
+                map: planned.template.map.trim_matches('%').to_owned(),
+                value: value.clone(),
+                key: i64::try_from(*key).unwrap_or(i64::MAX),
+                build: build.clone(),
+            };
+            if !map_keys.contains(&key) {
+                map_keys.push(key);
+            }
+        }
+    }
     let limited_to = preflight::limited_to(&plan.server);
     for session in &mut gathered.sessions {
         session.filters.extend(limited_to.clone());
@@ -286,6 +289,8 @@ fn finish(
         before: gathered.before,
         after: gathered.after,
         samples: gathered.samples,
+        series: gathered.series,
+        statements: gathered.statements,
         trace_flags: restored.trace_flags,
         modules: plan.modules,
         map_names: plan.map_names,

@@ -9,7 +9,7 @@ use crate::agent::{counters, locks};
 use crate::analyze::measures::{Continuity, continuity};
 use crate::model::{Problem, Severity, Snapshot};
 use crate::sqlserver::SqlServerError;
-use crate::statements::{Statements, sample_names};
+use crate::statements::{Statements, sample_names, series_names};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,11 +31,13 @@ impl Window {
         let interrupt = self.surroundings.interrupt.clone();
         let length = self.options.window;
         let mut pause = (length / SAMPLES).max(LEAST_SAMPLE_PAUSE);
-        let mut names = self.plan.scenarios.first().map(|planned| sample_names(&planned.scenario)).unwrap_or_default();
+        let scenarios = || self.plan.scenarios.iter().map(|planned| &planned.scenario);
+        let mut names = sample_names(scenarios());
+        let mut series = Series::new(series_names(scenarios()), self.options.every, open.started);
         observer(&Progress::WindowOpened { length });
         let end = open.started + length;
         while clock.monotonic() < end && open.early.is_none() {
-            let next = end.min(clock.monotonic() + pause);
+            let next = end.min(clock.monotonic() + pause).min(series.next.unwrap_or(end));
             tokio::select! {
                 () = clock.sleep_until(next) => {}
                 () = interrupt.signalled() => break,
@@ -45,6 +47,14 @@ impl Window {
                 break;
             }
             let asked = clock.monotonic();
+            if series.is_due(asked) && self.server.is_connected() {
+                match self.poll(&mut series.names).await {
+                    Ok(snapshot) => self.gathered.series.push(snapshot),
+                    Err(_lost) => self.resume(open, sessions).await?,
+                }
+                series.advance(clock.monotonic());
+                continue;
+            }
             match self.sample(open, sessions, &mut names).await {
                 Ok(Judgement::PollLess) => pause *= 2,
                 Ok(Judgement::End(reason)) => self.end_by_guard(open, &reason),
@@ -170,6 +180,36 @@ impl Window {
         self.gathered.problems.push(
             problem.with_hint(format!("connect to {before} by its own name to remove them, and repeat the capture")),
         );
+    }
+}
+
+/// What is read at a steady pace, and when it is next.
+struct Series {
+    names: Vec<String>,
+    every: Duration,
+    /// `None` where nothing is to be read.
+    next: Option<Duration>,
+}
+
+impl Series {
+    fn new(names: Vec<String>, every: Duration, started: Duration) -> Self {
+        let next = (!names.is_empty() && !every.is_zero()).then(|| started + every);
+        Self { names, every, next }
+    }
+
+    fn is_due(&self, now: Duration) -> bool {
+        self.next.is_some_and(|next| now >= next)
+    }
+
+    /// To the next time of its pace that is still to come: one that was missed is left out.
+    fn advance(&mut self, now: Duration) {
+        self.next = self.next.map(|next| {
+            let missed = now.saturating_sub(next).as_nanos() / self.every.as_nanos().max(1);
+            next + self.every * u32::try_from(missed + 1).unwrap_or(u32::MAX)
+        });
+        if self.names.is_empty() {
+            self.next = None;
+        }
     }
 }
 

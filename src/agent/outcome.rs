@@ -63,11 +63,18 @@ pub struct CaptureOptions {
     pub guards: GuardOptions,
     /// Take the counters and make no event session.
     pub counters_only: bool,
+    /// Bucket the events by statement too, in a further session.
+    pub queries: bool,
+    /// Pace of the series of counters that scenarios take inside the window.
+    pub every: Duration,
     /// Where journals are kept.
     pub state_dir: PathBuf,
 }
 
 impl CaptureOptions {
+    /// Pace of a series, unless another is asked for.
+    pub const USUAL_PACE: Duration = Duration::from_secs(5);
+
     /// One window with the scenario's own bounds and nothing opted in.
     pub fn new(scenario: &str, window: Duration, state_dir: PathBuf) -> Self {
         Self {
@@ -84,6 +91,8 @@ impl CaptureOptions {
             trace_flags: TraceFlagOptions::default(),
             guards: GuardOptions::default(),
             counters_only: false,
+            queries: false,
+            every: Self::USUAL_PACE,
             state_dir,
         }
     }

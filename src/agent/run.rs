@@ -234,10 +234,10 @@ impl Marker {
         })
     }
 
-    /// The same run's marker for a session of a scenario.
+    /// The same run's marker for a session, by its scenario's name and its own.
     #[must_use]
-    pub fn for_scenario(&self, scenario: &str) -> Self {
-        Self { scenario: scenario.to_owned(), ..self.clone() }
+    pub fn for_session(&self, name: &str) -> Self {
+        Self { scenario: name.to_owned(), ..self.clone() }
     }
 
     /// Whether the run is dead, judged from `here` at `server_unix` seconds of the server's clock.

@@ -5,7 +5,7 @@ use crate::agent::outcome::{CaptureError, RawTarget};
 use crate::agent::progress::Progress;
 use crate::agent::window::{Open, Window};
 use crate::agent::{counters, lock, meaning};
-use crate::catalog::sessions::Scenario;
+use crate::catalog::sessions::{Scenario, SessionTemplate};
 use crate::model::{EventContext, Problem, SessionEvidence, SessionState, Severity, Table};
 use crate::parse::target;
 use crate::sqlserver::SqlServerError;
@@ -35,12 +35,10 @@ pub(super) const TARGET: &str = "read_target";
 pub(super) struct CaptureSession {
     /// What it is for.
     pub scenario: Scenario,
-    /// The scenario's file with its CREATE statement.
-    pub create: String,
-    /// What it is filled in with; its name is the run's marker.
+    /// What it is made from.
+    pub template: SessionTemplate,
+    /// What that is filled in with; its name is the run's marker.
     pub definition: SessionDefinition,
-    /// What its target buckets by: `callstack`, or an event field.
-    pub bucket: String,
 }
 
 impl CaptureSession {
@@ -53,8 +51,9 @@ impl CaptureSession {
     pub(super) fn evidence(&self) -> SessionEvidence {
         SessionEvidence {
             name: self.name().to_owned(),
-            context: context(&self.scenario),
-            bucket: Some(self.bucket.clone()),
+            scenario: Some(self.scenario.name.clone()),
+            context: context(&self.template),
+            bucket: Some(self.definition.bucket.clone()),
             filter_keys: self.definition.keys.clone().unwrap_or_default(),
             sample_one_in: self.definition.filters.sample_one_in,
             filters: self.definition.filters.in_words(),
@@ -66,12 +65,9 @@ impl CaptureSession {
     }
 }
 
-/// What the events of a scenario's session are.
-pub(super) fn context(scenario: &Scenario) -> EventContext {
-    EventContext {
-        event: Some(scenario.session.event.clone()),
-        wait_type: scenario.session.wait_type().map(str::to_owned),
-    }
+/// What the events of a session are.
+pub(super) fn context(template: &SessionTemplate) -> EventContext {
+    EventContext { event: Some(template.event.clone()), wait_type: template.wait_type() }
 }
 
 impl Window {
@@ -100,7 +96,7 @@ impl Window {
         let mut definition = session.definition.clone();
         definition.max_duration_seconds = definition.max_duration_seconds.filter(|_| with_duration);
         let step = Step::CreateSession { session: session.name().to_owned() };
-        let sql = self.statements().create_session(&session.scenario, &session.create, &definition)?;
+        let sql = self.statements().create_session(&session.template, &definition)?;
         let error = match self.change(step.clone(), &sql).await {
             Err(CaptureError::Server(error)) if error.number().is_some() => error,
             result => return result,
@@ -110,7 +106,7 @@ impl Window {
         }
         self.give_up_max_duration(&error);
         definition.max_duration_seconds = None;
-        let sql = self.statements().create_session(&session.scenario, &session.create, &definition)?;
+        let sql = self.statements().create_session(&session.template, &definition)?;
         match self.change(step, &sql).await {
             Err(CaptureError::Server(error)) if error.number().is_some() => {
                 Err(self.refusal(session.name(), error).await)
@@ -144,7 +140,7 @@ impl Window {
 
     /// Ends the firing and keeps the target.
     pub(super) async fn silence(&mut self, session: &CaptureSession) -> Result<Silence, CaptureError> {
-        let sql = self.statements().drop_event(session.name(), &session.scenario.session.event)?;
+        let sql = self.statements().drop_event(session.name(), &session.template.event)?;
         match self.change(Step::DropEvent { session: session.name().to_owned() }, &sql).await {
             Ok(()) => Ok(Silence::Silent),
             Err(CaptureError::Server(error)) => match error.number() {

@@ -2,12 +2,13 @@
 //! and how frequent their events are.
 
 use crate::agent::outcome::{CaptureError, Refusal};
-use crate::agent::preflight::{self, EventPlan, ScenarioPlan};
+use crate::agent::preflight::{self, EventPlan, SessionPlan};
 use crate::agent::progress::Progress;
 use crate::agent::session::CaptureSession;
 use crate::agent::window::Window;
-use crate::catalog::sessions::Survey;
+use crate::catalog::sessions::{Scenario, Survey};
 use crate::model::Target;
+use crate::statements::SessionDefinition;
 use std::time::Duration;
 
 /// Surveys a scenario, keeps what was counted as evidence, and gives the keys to capture with call stacks: the dominant
@@ -15,19 +16,19 @@ use std::time::Duration;
 pub(super) async fn survey(
     window: &mut Window,
     events: &EventPlan,
-    planned: &ScenarioPlan,
+    scenario: &Scenario,
+    planned: &SessionPlan,
     survey: &Survey,
 ) -> Result<Vec<u64>, CaptureError> {
+    let asked_for = planned.key_numbers();
     let session = CaptureSession {
-        scenario: planned.scenario.clone(),
-        create: survey.create.clone(),
-        definition: window.definition(
-            events,
-            &planned.scenario,
-            planned.keys.clone().unwrap_or_default(),
-            survey.slots,
-        ),
-        bucket: planned.scenario.session.field.clone(),
+        scenario: scenario.clone(),
+        definition: SessionDefinition {
+            bucket: planned.template.field.clone(),
+            slots: survey.slots,
+            ..window.definition(events, scenario, planned, asked_for.clone().unwrap_or_default())
+        },
+        template: planned.template.clone(),
     };
     (window.surroundings.observer)(&Progress::Surveying { length: Duration::from_secs(survey.seconds) });
     window.create(&session).await?;
@@ -41,7 +42,7 @@ pub(super) async fn survey(
     }
     window.silence(&session).await?;
     let seconds = clock.monotonic().saturating_sub(started).as_secs_f64().max(0.001);
-    window.await_dispatch(clock.monotonic(), planned.scenario.session.dispatch_latency_seconds).await;
+    window.await_dispatch(clock.monotonic(), planned.template.dispatch_latency_seconds).await;
     let mut evidence = window.read(&session, None).await?;
     if evidence.target.is_none() {
         // Without its counts nothing would bound the capture that follows.
@@ -55,14 +56,11 @@ pub(super) async fn survey(
     window.remove(&session).await?;
     let counted: Vec<(u64, u64)> = evidence.target.as_ref().map(counts).unwrap_or_default();
     window.gathered.sessions.push(evidence);
-    let keys = match &planned.keys {
-        Some(keys) => keys.clone(),
-        None => dominant(&counted, survey),
-    };
+    let keys = asked_for.unwrap_or_else(|| dominant(&counted, survey));
     let of_interest = |key: u64| keys.is_empty() || keys.contains(&key);
     let counted: u64 = counted.iter().filter(|(key, _)| of_interest(*key)).map(|(_, events)| events).sum();
     let sampled = events.filters.sample_one_in.unwrap_or(1);
-    preflight::check_rate(&planned.scenario, (counted * sampled) as f64 / seconds, &window.options)?;
+    preflight::check_rate(scenario, (counted * sampled) as f64 / seconds, &window.options)?;
     Ok(keys)
 }
 
@@ -91,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_dominant_keys_are_few_and_have_their_share() {
-        let survey = Survey { create: String::new(), seconds: 4, slots: 512, dominant_share: 0.1, most_types: 2 };
+        let survey = Survey { seconds: 4, slots: 512, dominant_share: 0.1, most_types: 2 };
         for (counted, keys) in [
             (&[][..], &[][..]),
             (&[(7, 0)], &[7]),

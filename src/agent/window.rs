@@ -3,13 +3,13 @@
 
 use crate::agent::guards::Guard;
 use crate::agent::outcome::{CaptureError, CaptureOptions, RawTarget, Refusal};
-use crate::agent::preflight::{EventPlan, Plan, ScenarioPlan};
+use crate::agent::preflight::{EventPlan, Plan, SessionPlan};
 use crate::agent::run::Marker;
 use crate::agent::server::Server;
 use crate::agent::session::{self, CaptureSession};
 use crate::agent::{SharedJournal, Surroundings, counters, flags, survey};
-use crate::catalog::sessions::Scenario;
-use crate::model::{self, Problem, SessionEvidence, SessionState, Severity, Snapshot, UtcMicros};
+use crate::catalog::sessions::{Scenario, SessionTemplate};
+use crate::model::{self, Problem, SessionEvidence, SessionState, Severity, Snapshot, Table, UtcMicros};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{SessionDefinition, Statements, snapshot_names};
 use std::time::Duration;
@@ -23,6 +23,10 @@ pub(super) struct Gathered {
     pub after: Option<Snapshot>,
     /// Between.
     pub samples: Vec<Snapshot>,
+    /// Between, at a steady pace.
+    pub series: Vec<Snapshot>,
+    /// Statements by their hashes.
+    pub statements: Option<Table>,
     /// Time covered.
     pub window: Option<model::Window>,
     /// The sessions and their targets.
@@ -131,15 +135,18 @@ impl Window {
 
     /// What would have been captured.
     fn not_created(&self) -> Vec<SessionEvidence> {
-        let of_scenario = |planned: &ScenarioPlan| SessionEvidence {
-            name: self.marker.for_scenario(&planned.scenario.name).to_string(),
-            context: session::context(&planned.scenario),
-            bucket: Some("callstack".to_owned()),
+        let of_session = |scenario: &Scenario, template: &SessionTemplate| SessionEvidence {
+            name: self.marker.for_session(&template.full_name(scenario)).to_string(),
+            scenario: Some(scenario.name.clone()),
+            context: session::context(template),
+            bucket: Some(template.bucket.clone()),
             live: true,
             state: Some(SessionState::NotCreated),
             ..SessionEvidence::default()
         };
-        self.plan.scenarios.iter().map(of_scenario).collect()
+        let scenarios = self.plan.scenarios.iter().map(|planned| &planned.scenario);
+        let decisive = scenarios.filter_map(|scenario| Some((scenario, scenario.main()?)));
+        decisive.map(|(scenario, template)| of_session(scenario, template)).collect()
     }
 
     /// Now, by the monotonic clock and by the wall's.
@@ -184,16 +191,17 @@ impl Window {
         let mut sessions = Vec::new();
         for planned in self.plan.scenarios.clone() {
             self.stop_if_interrupted()?;
-            let keys = match &planned.scenario.survey {
-                Some(survey) => survey::survey(self, &events, &planned, survey).await?,
-                None => planned.keys.clone().unwrap_or_default(),
-            };
-            sessions.push(CaptureSession {
-                create: planned.scenario.session.create.clone(),
-                definition: self.definition(&events, &planned.scenario, keys, planned.slots.asked),
-                bucket: "callstack".to_owned(),
-                scenario: planned.scenario,
-            });
+            for (n, session) in planned.sessions.iter().enumerate() {
+                let keys = match planned.scenario.survey.as_ref().filter(|_| n == 0) {
+                    Some(survey) => survey::survey(self, &events, &planned.scenario, session, survey).await?,
+                    None => session.key_numbers().unwrap_or_default(),
+                };
+                sessions.push(CaptureSession {
+                    definition: self.definition(&events, &planned.scenario, session, keys),
+                    template: session.template.clone(),
+                    scenario: planned.scenario.clone(),
+                });
+            }
         }
         Ok(sessions)
     }
@@ -203,16 +211,17 @@ impl Window {
         &self,
         events: &EventPlan,
         scenario: &Scenario,
+        session: &SessionPlan,
         keys: Vec<u64>,
-        slots: u64,
     ) -> SessionDefinition {
         SessionDefinition {
-            name: self.marker.for_scenario(&scenario.name).to_string(),
+            name: self.marker.for_session(&session.template.full_name(scenario)).to_string(),
+            bucket: session.template.bucket.clone(),
             keys: Some(keys),
             filters: events.filters,
             callstack_action: events.callstack_action.to_owned(),
             target: events.target.to_owned(),
-            slots,
+            slots: session.slots.asked,
             max_events: events.max_events,
             max_memory_kb: events.max_memory_kb,
             partition_mode: events.partition_mode.to_owned(),

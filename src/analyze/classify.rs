@@ -9,6 +9,17 @@ use crate::{
 /// The wait type of a scheduler yield.
 pub const YIELD_WAIT: &str = "SOS_SCHEDULER_YIELD";
 
+/// Wait types of latches other than those of buffer pages.
+pub const LATCH_WAITS: [&str; 6] = ["LATCH_NL", "LATCH_KP", "LATCH_SH", "LATCH_UP", "LATCH_EX", "LATCH_DT"];
+/// Wait types of latches of buffer pages in memory.
+pub const PAGE_LATCH_WAITS: [&str; 6] =
+    ["PAGELATCH_NL", "PAGELATCH_KP", "PAGELATCH_SH", "PAGELATCH_UP", "PAGELATCH_EX", "PAGELATCH_DT"];
+
+/// The wait types that the events of a session were filtered to.
+pub fn wait_types(context: &EventContext) -> impl Iterator<Item = &str> {
+    context.wait_type.iter().flat_map(|types| types.split(',')).map(str::trim).filter(|wait| !wait.is_empty())
+}
+
 /// Rule id of a yield that only the session's predicate proves.
 pub const YIELD_BY_PREDICATE: &str = "yield-by-predicate";
 /// Rule id of a back-off that only the session's event proves.

@@ -2,16 +2,18 @@
 
 use super::{
     classify::{Captured, YIELD_WAIT},
+    databases::Databases,
     deltas::Deltas,
+    files::Files,
     measures::Measures,
-    question::Question,
+    sessions,
     shares::Tally,
     spinlock::Backoffs,
     wrong_symbols::Trust,
 };
 use crate::{
-    catalog::{Catalog, YieldSettings},
-    model::{Evidence, Mark, Share, StackClass, StackItem, WaitRow},
+    catalog::{Catalog, YieldSettings, sessions::Question},
+    model::{Evidence, Mark, PageRow, QueryRow, SessionEvidence, Share, StackClass, StackItem, WaitRow},
 };
 use std::collections::BTreeMap;
 
@@ -46,6 +48,8 @@ pub struct Facts<'a> {
     pub evidence: &'a Evidence,
     /// What the verdict answers.
     pub question: Question,
+    /// The scenario that asks it.
+    pub scenario: String,
     /// What its names mean.
     pub catalog: &'a Catalog,
     /// What the snapshots say of the server.
@@ -64,6 +68,16 @@ pub struct Facts<'a> {
     pub backoffs: Backoffs,
     /// Whether the names can be trusted.
     pub trust: Trust,
+    /// Classes and events of the slots of each session of `evidence`, in its order; none for one without stacks.
+    pub slots: Vec<Vec<(StackClass, u64)>>,
+    /// Virtual file statistics.
+    pub files: Files,
+    /// Databases and server-wide work counters.
+    pub databases: Databases,
+    /// Hot pages, descending.
+    pub pages: Vec<PageRow>,
+    /// Statements that events came from, descending.
+    pub queries: Vec<QueryRow>,
 }
 
 impl Facts<'_> {
@@ -104,6 +118,25 @@ impl Facts<'_> {
     /// Merged stacks of the sessions that the question of yields is decided by.
     pub fn yield_items(&self) -> impl Iterator<Item = &StackItem> {
         self.items.iter().filter(|item| self.captured(item).is_some_and(|captured| self.scope.holds(captured)))
+    }
+
+    /// The events of some sessions with stacks, by class.
+    pub fn tally_of(&self, decides: impl Fn(&SessionEvidence) -> bool) -> Tally {
+        let mut tally = Tally::default();
+        for (session, slots) in self.evidence.sessions.iter().zip(&self.slots) {
+            if sessions::has_stacks(session) && decides(session) {
+                tally.add(session, slots, &self.settings().shares);
+            }
+        }
+        tally
+    }
+
+    /// Merged stacks of some sessions, most events first.
+    pub fn items_of(&self, decides: impl Fn(&SessionEvidence) -> bool) -> impl Iterator<Item = &StackItem> {
+        self.items.iter().filter(move |item| {
+            let document = item.slots.first().and_then(|slot| slot.split_once(':')?.0.parse::<usize>().ok());
+            document.and_then(|document| self.evidence.sessions.get(document)).is_some_and(&decides)
+        })
     }
 
     /// Ids of the most frequent of these stacks of a class.

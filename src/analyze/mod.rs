@@ -5,36 +5,45 @@ mod agreement;
 pub mod cache;
 pub mod classify;
 pub mod combine;
+pub mod databases;
 pub mod deltas;
 pub mod facts;
+pub mod file_latency;
+pub mod files;
 pub mod findings;
 pub mod frames;
+pub mod latch;
+pub mod log_write;
 pub mod measures;
 pub mod merge;
 pub mod own_session;
+pub mod page_latch;
+pub mod pages;
 mod parallel;
+pub mod queries;
 pub mod question;
 pub mod sessions;
 pub mod shares;
+pub mod snapshot;
 pub mod spinlock;
 pub mod verdict;
+pub mod waits;
 pub mod words;
 pub mod wrong_symbols;
 
 pub use combine::combine;
 
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, sessions::Question},
     model::{
-        Capture, ClassTotal, Evidence, Problem, Report, SCHEMA, SessionEvidence, Severity, StackClass, StackItem,
-        Stacks, Tool, VerdictKind,
+        Answer, Capture, ClassTotal, Evidence, Problem, Report, SCHEMA, SessionEvidence, Severity, StackClass,
+        StackItem, Stacks, Tool, VerdictKind,
     },
 };
 use cache::StackCache;
 use classify::{Captured, YIELD_WAIT};
 use facts::{Facts, Scope};
 use merge::{Located, MergedStack};
-use question::Question;
 use shares::Tally;
 use spinlock::{Backoffs, types::Types};
 use std::{
@@ -63,11 +72,43 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let (before, after) = (evidence.before.as_ref(), evidence.after.as_ref());
     let deltas = deltas::deltas(before, after, &measures, &catalog.waits, &settings.spins);
     let shares = tally.shares(&settings.shares);
-    let question = Question::of(evidence);
-    let facts = Facts { evidence, question, catalog, measures, deltas, items, scope, tally, shares, backoffs, trust };
+    let asked = question::asked(evidence, catalog);
+    let (question, scenario) =
+        asked.first().map_or((Question::Yields, String::new()), |first| (first.question, first.scenario.clone()));
+    let slots = classes_by_session(&evidence.sessions, &located, &cache);
+    let files = files::files(evidence, &measures);
+    let databases = databases::databases(evidence, &measures);
+    let pages = pages::pages(evidence);
+    let queries = queries::queries(evidence, &settings.shares);
+    let mut facts = Facts {
+        evidence,
+        question,
+        scenario,
+        catalog,
+        measures,
+        deltas,
+        items,
+        scope,
+        tally,
+        shares,
+        backoffs,
+        trust,
+        slots,
+        files,
+        databases,
+        pages,
+        queries,
+    };
 
-    let findings = findings::findings(&facts);
+    let findings = findings::findings(&facts, &asked);
     let verdict = verdict::verdict(&facts, &findings);
+    let mut further = Vec::new();
+    for other in asked.iter().skip(1) {
+        facts.question = other.question;
+        facts.scenario.clone_from(&other.scenario);
+        further.push(Answer { scenario: other.scenario.clone(), verdict: verdict::verdict(&facts, &findings) });
+    }
+    facts.question = question;
     let problems = problems(&facts, &merged, verdict.kind);
     let stacks = stacks(&merged, facts.items.clone());
     Report {
@@ -83,13 +124,16 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
             problems,
         },
         verdict,
+        further,
         findings,
         stacks,
         waits: facts.deltas.waits.unwrap_or_default(),
         latches: facts.deltas.latches.unwrap_or_default(),
         spinlocks: facts.deltas.spinlocks.unwrap_or_default(),
-        files: Vec::new(),
-        databases: Vec::new(),
+        files: facts.files.rows.unwrap_or_default(),
+        databases: facts.databases.rows.unwrap_or_default(),
+        pages: facts.pages,
+        queries: facts.queries,
     }
 }
 
@@ -157,13 +201,7 @@ fn tally(
     located: &[Located<'_>],
     cache: &StackCache<'_>,
 ) -> Tally {
-    let mut slots: Vec<Vec<(StackClass, u64)>> = vec![Vec::new(); sessions.len()];
-    for Located { document, context, stack, count, .. } in located {
-        let class = cache.classification(context, stack, &cache.merge_ids(&stack.frames)).class;
-        if let Some(slots) = slots.get_mut(*document) {
-            slots.push((class, *count));
-        }
-    }
+    let slots = classes_by_session(sessions, located, cache);
     let mut tally = Tally::default();
     for (session, slots) in sessions.iter().zip(&slots) {
         if sessions::has_stacks(session) && counts(Captured::of(&session.context)) {
@@ -171,6 +209,22 @@ fn tally(
         }
     }
     tally
+}
+
+/// Classes and events of each session's slots.
+fn classes_by_session(
+    sessions: &[SessionEvidence],
+    located: &[Located<'_>],
+    cache: &StackCache<'_>,
+) -> Vec<Vec<(StackClass, u64)>> {
+    let mut slots: Vec<Vec<(StackClass, u64)>> = vec![Vec::new(); sessions.len()];
+    for Located { document, context, stack, count, .. } in located {
+        let class = cache.classification(context, stack, &cache.merge_ids(&stack.frames)).class;
+        if let Some(slots) = slots.get_mut(*document) {
+            slots.push((class, *count));
+        }
+    }
+    slots
 }
 
 fn stacks(merged: &[MergedStack], items: Vec<StackItem>) -> Stacks {
@@ -213,6 +267,8 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
     let mut problems = facts.evidence.problems.clone();
     problems.extend(facts.evidence.sessions.iter().flat_map(sessions::problems));
     problems.extend(facts.deltas.problems.iter().cloned());
+    problems.extend(facts.files.problems.iter().cloned());
+    problems.extend(facts.databases.problems.iter().cloned());
     problems.extend(agreement::problem(facts));
     problems.extend(agreement::coverage_problem(facts));
     problems.extend(own_session::waits_included(facts.evidence));
@@ -236,6 +292,7 @@ fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
     }
     match facts.scope {
         // The capture itself may have said so, and why.
+        Scope::Nothing if facts.question == Question::FileLatency => None,
         Scope::Nothing if counters => (!said)
             .then(|| Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them")),
         Scope::Unknown => Some(

@@ -1,34 +1,57 @@
-//! Owns what is asked of a set of evidence: sessions of several scenarios may have been captured together, and the
-//! verdict answers one question.
+//! Owns what is asked of a set of evidence: sessions of several scenarios may have been captured together, and each of them
+//! asks one question.
 
-use super::classify::Captured;
-use crate::model::Evidence;
+use super::classify::{Captured, LATCH_WAITS, PAGE_LATCH_WAITS, wait_types};
+use crate::{
+    catalog::{Catalog, sessions::Question},
+    model::{Evidence, SessionEvidence},
+};
 
-/// What the verdict answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
-    /// Where scheduler yields come from (scenario `sos-yield`).
-    Yields,
-    /// Which spinlock is contended (scenario `spinlock`).
-    Spinlock,
+/// A question, and the scenario that asks it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Scenario; the question's own where the evidence names none.
+    pub scenario: String,
+    /// Question.
+    pub question: Question,
 }
 
-impl Question {
-    /// The question asked first: by the scenario's name, of several joined by `+` by the first one; without a name by
-    /// the events that were captured.
-    pub fn of(evidence: &Evidence) -> Self {
-        let named = evidence.scenario.as_deref().and_then(|scenario| scenario.split('+').find_map(Self::named));
-        named.unwrap_or_else(|| {
-            let any = |captured: Captured| evidence.sessions.iter().any(|s| Captured::of(&s.context) == captured);
-            if any(Captured::Backoffs) && !any(Captured::Yields) { Self::Spinlock } else { Self::Yields }
-        })
-    }
-
-    fn named(scenario: &str) -> Option<Self> {
-        match scenario.trim() {
-            "sos-yield" => Some(Self::Yields),
-            "spinlock" => Some(Self::Spinlock),
-            _ => None,
+/// The questions by the scenarios' names, in their order, the one that the verdict answers first; without a known name by
+/// the events that were captured.
+pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
+    let names = evidence.scenario.as_deref().unwrap_or_default().split('+').map(str::trim);
+    let known = names.filter_map(|name| {
+        let scenario = catalog.sessions.scenario(name).ok()?;
+        Some(Asked { scenario: name.to_owned(), question: scenario.question })
+    });
+    let mut asked: Vec<Asked> = Vec::new();
+    for one in known {
+        if !asked.contains(&one) {
+            asked.push(one);
         }
+    }
+    if asked.is_empty() {
+        let question = by_events(evidence);
+        let scenarios = catalog.sessions.scenarios();
+        let usual = scenarios.iter().find(|scenario| scenario.question == question);
+        asked.push(Asked { scenario: usual.map(|scenario| scenario.name.clone()).unwrap_or_default(), question });
+    }
+    asked
+}
+
+/// The question that the captured events, and without events the counters, are of.
+fn by_events(evidence: &Evidence) -> Question {
+    let any = |of: fn(&SessionEvidence) -> bool| evidence.sessions.iter().any(of);
+    let captured = |kind: Captured| evidence.sessions.iter().any(|s| Captured::of(&s.context) == kind);
+    if captured(Captured::Yields) {
+        Question::Yields
+    } else if captured(Captured::Backoffs) {
+        Question::Spinlock
+    } else if any(|session| wait_types(&session.context).any(|wait| LATCH_WAITS.contains(&wait))) {
+        Question::Latch
+    } else if any(|session| wait_types(&session.context).any(|wait| PAGE_LATCH_WAITS.contains(&wait))) {
+        Question::PageLatch
+    } else {
+        Question::Yields
     }
 }

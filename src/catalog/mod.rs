@@ -22,6 +22,8 @@ pub use verdicts::{
 pub use waits::{WaitCategories, WaitCategory};
 
 use serde::de::DeserializeOwned;
+use sessions::{Sessions, SessionsError};
+use std::sync::Arc;
 
 /// All files that are built in, by their path in the repository.
 const EMBEDDED: [(&str, &str); 8] = [
@@ -54,6 +56,8 @@ pub struct Catalog {
     pub sos_yield: YieldSettings,
     /// Thresholds of scenario `spinlock`.
     pub spinlock: SpinlockSettings,
+    /// Scenarios and the statements they are made of.
+    pub sessions: Arc<Sessions>,
 }
 
 /// A catalogue file that cannot be used.
@@ -89,6 +93,9 @@ pub enum CatalogError {
         /// What is wrong with it.
         message: String,
     },
+    /// A scenario or a statement that cannot be used.
+    #[error(transparent)]
+    Sessions(#[from] SessionsError),
     /// A name that no kind of file has.
     #[error("{file} is no catalogue file")]
     UnknownFile {
@@ -132,6 +139,7 @@ impl Catalog {
             waits: load(texts, "symbols/waits.toml")?,
             sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
             spinlock: load(texts, "sessions/spinlock/verdict.toml")?,
+            sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
         })
     }
 }

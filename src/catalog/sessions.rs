@@ -1,5 +1,6 @@
 //! Owns `sessions/`: the scenarios and the SQL texts they are made of, embedded and validated.
 
+use crate::catalog::Pattern;
 use crate::model::ServerVersion;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,10 +15,19 @@ macro_rules! embed {
 pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/audits.sql",
     "common/capabilities.sql",
+    "common/create_session.sql",
     "common/database_id.sql",
+    "common/databases.sql",
+    "common/databases@2014.sql",
+    "common/databases@2019.sql",
     "common/ddl_triggers.sql",
     "common/ddl_triggers@azure-db.sql",
+    "common/dm_exec_requests.sql",
     "common/dm_exec_sessions.sql",
+    "common/dm_hadr_database_replica_states@2012.sql",
+    "common/dm_io_pending_io_requests.sql",
+    "common/dm_io_virtual_file_stats.sql",
+    "common/dm_io_virtual_file_stats@2014.sql",
     "common/dm_os_latch_stats.sql",
     "common/dm_os_loaded_modules.sql",
     "common/dm_os_performance_counters.sql",
@@ -29,6 +39,9 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/dm_os_wait_stats.sql",
     "common/dm_os_wait_stats@2016.sql",
     "common/dm_os_wait_stats@azure-db.sql",
+    "common/dm_os_waiting_tasks.sql",
+    "common/dm_tran_persistent_version_store_stats@2019.sql",
+    "common/dm_tran_version_store_space_usage@2017.sql",
     "common/dm_xe_sessions.sql",
     "common/dm_xe_sessions@azure-db.sql",
     "common/drop_event.sql",
@@ -41,8 +54,12 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/identity.sql",
     "common/list_sessions.sql",
     "common/list_sessions@azure-db.sql",
+    "common/log_counters.sql",
     "common/map_aliases.toml",
     "common/map_values.sql",
+    "common/master_files.sql",
+    "common/master_files@azure-db.sql",
+    "common/query_statements.sql",
     "common/read_target.sql",
     "common/read_target@azure-db.sql",
     "common/release_lock.sql",
@@ -62,10 +79,12 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/trace_status.sql",
     "common/volume_waits.sql",
     "common/volume_waits@azure-db.sql",
-    "sos-yield/create_session.sql",
+    "file-latency/scenario.toml",
+    "latch/scenario.toml",
+    "log-write/scenario.toml",
+    "pagelatch/scenario.toml",
+    "snapshot/scenario.toml",
     "sos-yield/scenario.toml",
-    "spinlock/create_session.sql",
-    "spinlock/create_survey.sql",
     "spinlock/scenario.toml",
 ];
 
@@ -108,6 +127,8 @@ pub struct Scenario {
     pub name: String,
     /// One line for people.
     pub title: String,
+    /// What its verdict answers.
+    pub question: Question,
     /// Workload that a demo simulates for it.
     pub workload: String,
     /// Oldest version it works on.
@@ -116,49 +137,190 @@ pub struct Scenario {
     pub cost: String,
     /// How it is undone, for people.
     pub undo: String,
-    /// Its event session.
-    pub session: SessionTemplate,
+    /// Its event sessions, the one that decides first; none where counters alone answer.
+    #[serde(default, rename = "session")]
+    pub sessions: Vec<SessionTemplate>,
     /// A cheap look before it that finds which keys matter.
     pub survey: Option<Survey>,
     /// Its counters.
     pub counters: Counters,
     /// Its bounds.
+    #[serde(default)]
     pub limits: Limits,
+    /// When `--scenario auto` picks it; never where this is absent.
+    pub auto: Option<AutoRule>,
 }
 
-/// An event session to create.
+impl Scenario {
+    /// The event session that decides; `None` where counters alone answer.
+    pub fn main(&self) -> Option<&SessionTemplate> {
+        self.sessions.first()
+    }
+}
+
+/// What a scenario's verdict answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// Where scheduler yields come from.
+    Yields,
+    /// Which spinlock is contended.
+    Spinlock,
+    /// Which latch, other than those of buffer pages, tasks wait for.
+    Latch,
+    /// Which pages in memory tasks wait for.
+    PageLatch,
+    /// Whether commits wait for the log.
+    LogWrite,
+    /// Whether database snapshots make writes wait.
+    Snapshot,
+    /// Which files are slow, and when.
+    FileLatency,
+    /// Where the waits of a site's own scenario come from.
+    Waits,
+}
+
+/// When `--scenario auto` picks a scenario, after a short look at the counters.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AutoRule {
+    /// Wait types that speak for it, as patterns; the scenario with most non-idle wait time in its types is picked.
+    #[serde(default)]
+    pub wait_types: Vec<Pattern>,
+    /// It is picked before the others from this proven share of the CPU in spins on, 0 to 1.
+    pub spin_cpu_share_low: Option<f64>,
+    /// It is picked where SQL Server uses at least this share of its schedulers and no other scenario's waits lead.
+    pub sql_cpu_share: Option<f64>,
+    /// It is picked where the latency of a file's I/Os is at least this many milliseconds and no other scenario's waits
+    /// lead.
+    pub file_latency_ms: Option<f64>,
+}
+
+/// An event session to create: one event, one predicate, one histogram.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionTemplate {
+    /// Tells it from the scenario's other sessions; empty for the one that decides.
+    #[serde(default)]
+    pub name: String,
     /// `package.event`.
     pub event: String,
     /// Event field that holds the key.
     pub field: String,
-    /// Further event fields that its predicate tests.
+    /// Further tests of its predicate, each `FIELD = INTEGER`.
     #[serde(default)]
-    pub other_fields: Vec<String>,
+    pub tests: Vec<FieldTest>,
     /// Map of the keys; a pattern of LIKE where builds differ.
     pub map: String,
-    /// The one map value it is filtered to; without it the survey finds the keys.
-    pub value: Option<String>,
-    /// File with its CREATE statement, beside the scenario's.
-    pub create: String,
-    /// Slots for call-stack text.
+    /// The map values that it is filtered to. Where there are none, the survey or [`SessionTemplate::values_from`] finds
+    /// them.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// Counter table whose leading row of the look before the window names the one value that it is filtered to.
+    pub values_from: Option<String>,
+    /// Map values that it is never filtered to.
+    #[serde(default)]
+    pub never: Vec<String>,
+    /// Where a build lacks the event, the field, or the values, whether the scenario goes on without this session; of
+    /// several values those that are missing are left out in any case.
+    #[serde(default)]
+    pub optional: bool,
+    /// What its target buckets by: `callstack`, an event field, or an action as `package.action`.
+    #[serde(default = "callstack")]
+    pub bucket: String,
+    /// Slots for call-stack text, or for another value; 1,024 where it is not said.
+    #[serde(default = "slots")]
     pub slots: u64,
-    /// Slots for `callstack_rva`, whose values are longer.
+    /// Slots for `callstack_rva`, whose values are longer; 512.
+    #[serde(default = "slots_rva")]
     pub slots_rva: u64,
-    /// Whether its memory is always partitioned by node (frequent events).
+    /// Whether its memory is always partitioned by node (frequent events); false.
+    #[serde(default)]
     pub per_node: bool,
-    /// MAX_MEMORY, KB.
+    /// MAX_MEMORY, KB; 8,192.
+    #[serde(default = "max_memory_kb")]
     pub max_memory_kb: u64,
-    /// MAX_DISPATCH_LATENCY, seconds.
+    /// MAX_DISPATCH_LATENCY, seconds; 1.
+    #[serde(default = "dispatch_latency_seconds")]
     pub dispatch_latency_seconds: u64,
 }
 
+fn slots() -> u64 {
+    1_024
+}
+
+fn slots_rva() -> u64 {
+    512
+}
+
+fn max_memory_kb() -> u64 {
+    8_192
+}
+
+fn dispatch_latency_seconds() -> u64 {
+    1
+}
+
+/// `FIELD = INTEGER` of a predicate.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct FieldTest {
+    /// The event's field.
+    pub field: String,
+    /// What it must be.
+    pub value: u64,
+}
+
+impl TryFrom<String> for FieldTest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not `FIELD = INTEGER`");
+        let (field, value) = text.split_once('=').ok_or_else(wrong)?;
+        let field = field.trim();
+        let is_word = !field.is_empty() && field.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let value = value.trim().parse().map_err(|_| wrong())?;
+        if is_word { Ok(Self { field: field.to_owned(), value }) } else { Err(wrong()) }
+    }
+}
+
+/// The bucket of call stacks.
+pub const CALLSTACK: &str = "callstack";
+/// The bucket of statements.
+pub const QUERY_HASH: &str = "sqlserver.query_hash";
+/// The name of sessions with that bucket.
+const QUERIES: &str = "queries";
+
+fn callstack() -> String {
+    CALLSTACK.to_owned()
+}
+
 impl SessionTemplate {
-    /// The wait type it is filtered to, where it is one.
-    pub fn wait_type(&self) -> Option<&str> {
-        self.value.as_deref().filter(|_| self.map == "wait_types")
+    /// The wait types it is filtered to, joined by commas, where the key is one.
+    pub fn wait_type(&self) -> Option<String> {
+        (self.map == "wait_types" && !self.values.is_empty()).then(|| self.values.join(","))
+    }
+
+    /// Its name among the sessions of a run: the scenario's, and its own after it.
+    pub fn full_name(&self, scenario: &Scenario) -> String {
+        if self.name.is_empty() { scenario.name.clone() } else { format!("{}-{}", scenario.name, self.name) }
+    }
+
+    /// The same events bucketed by the statement that they came from.
+    #[must_use]
+    pub fn by_statement(&self) -> Self {
+        Self {
+            name: QUERIES.to_owned(),
+            bucket: QUERY_HASH.to_owned(),
+            slots_rva: self.slots,
+            optional: true,
+            ..self.clone()
+        }
+    }
+
+    /// Whether its target buckets by call stack.
+    pub fn has_stacks(&self) -> bool {
+        self.bucket == CALLSTACK
     }
 }
 
@@ -166,8 +328,6 @@ impl SessionTemplate {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Survey {
-    /// File with its CREATE statement.
-    pub create: String,
     /// How long it counts.
     pub seconds: u64,
     /// Slots.
@@ -178,29 +338,34 @@ pub struct Survey {
     pub most_types: usize,
 }
 
-/// Counters read around and inside the window; names of files in `sessions/common`.
+/// Counters read around and inside the window; names of files in `sessions/common`. One that has a text for newer versions
+/// only is not read on an older one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counters {
     /// At the start and at the end.
     pub snapshot: Vec<String>,
-    /// Between.
-    pub sample: String,
-    /// Statement whose difference predicts the event rate; without it the survey measures it.
+    /// Between, a few times a second at most.
+    pub sample: Vec<String>,
+    /// Between, each time `--every` has passed.
+    #[serde(default)]
+    pub series: Vec<String>,
+    /// Statement whose difference predicts the event rate; without it the survey measures it, or nothing does.
     pub volume: Option<String>,
 }
 
-/// Bounds that keep the server safe; each can be raised on the command line where it says so.
+/// Bounds that keep the server safe; each can be raised on the command line where it says so. A scenario names those that
+/// differ from the usual ones.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Predicted events per second above which the capture is refused.
     pub max_events_per_second: u64,
     /// Events after which the session stops counting.
     pub max_events: u64,
-    /// Largest target document allowed for, bytes.
+    /// Largest target document allowed for, bytes of text: target_data is cut at 4 MB.
     pub max_target_bytes: u64,
-    /// Allowed for a frame of call-stack text, bytes.
+    /// Allowed for a frame of call-stack text, escaped and symbolised, bytes.
     pub bytes_per_frame: u64,
     /// Allowed for a `<frame/>` element, bytes.
     pub bytes_per_frame_rva: u64,
@@ -218,6 +383,26 @@ pub struct Limits {
     pub max_own_cpu_share: f64,
     /// Successive samples in which CPU must be above its limits, or tasks wait for a worker.
     pub successive_samples: u32,
+}
+
+impl Default for Limits {
+    /// The usual bounds.
+    fn default() -> Self {
+        Self {
+            max_events_per_second: 20_000,
+            max_events: 1_000_000,
+            max_target_bytes: 3_145_728,
+            bytes_per_frame: 90,
+            bytes_per_frame_rva: 150,
+            max_cpu_for_trace_flags: 0.95,
+            max_memory_share: 0.01,
+            max_dropped_events: 10_000,
+            max_cpu_share: 0.98,
+            max_cpu_growth: 0.10,
+            max_own_cpu_share: 0.02,
+            successive_samples: 3,
+        }
+    }
 }
 
 /// All scenarios and statement texts.
@@ -272,11 +457,6 @@ impl Sessions {
         &self.scenarios
     }
 
-    /// The text of a scenario's own file.
-    pub fn scenario_text(&self, scenario: &str, file: &str) -> Option<&str> {
-        self.texts.get(&format!("{scenario}/{file}")).map(String::as_str)
-    }
-
     /// The text of a common statement for a version: `name@V.sql` of the newest V that is not newer, else `name.sql`.
     pub fn common_text(&self, name: &str, version: ServerVersion) -> Option<&str> {
         self.common_texts(name, version).into_iter().next()
@@ -307,21 +487,23 @@ impl Sessions {
     fn check_files(&self) -> Result<(), SessionsError> {
         for scenario in &self.scenarios {
             let file = format!("{}/scenario.toml", scenario.name);
-            let missing = |missing: String| SessionsError::MissingFile { file: file.clone(), missing };
-            let survey = scenario.survey.as_ref().map(|survey| &survey.create);
-            for create in [&scenario.session.create].into_iter().chain(survey) {
-                if self.scenario_text(&scenario.name, create).is_none() {
-                    return Err(missing(create.clone()));
-                }
-            }
-            let Counters { snapshot, sample, volume } = &scenario.counters;
-            for name in snapshot.iter().chain([sample]).chain(volume) {
-                if !self.texts.contains_key(&format!("common/{name}.sql")) {
-                    return Err(missing(format!("common/{name}.sql")));
+            let Counters { snapshot, sample, series, volume } = &scenario.counters;
+            for name in snapshot.iter().chain(sample).chain(series).chain(volume) {
+                if !self.has_common(name) {
+                    return Err(SessionsError::MissingFile {
+                        file: file.clone(),
+                        missing: format!("common/{name}.sql"),
+                    });
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether some version has a common statement of this name.
+    fn has_common(&self, name: &str) -> bool {
+        let (plain, versioned) = (format!("common/{name}.sql"), format!("common/{name}@"));
+        self.texts.keys().any(|path| *path == plain || path.starts_with(&versioned))
     }
 }
 

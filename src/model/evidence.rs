@@ -115,7 +115,7 @@ pub struct Snapshot {
 pub struct EventContext {
     /// `package.event`, for example `sqlos.wait_info`.
     pub event: Option<String>,
-    /// The one wait type the session was filtered to.
+    /// The wait type the session was filtered to; several are joined by commas.
     pub wait_type: Option<String>,
 }
 
@@ -147,9 +147,13 @@ pub enum SessionState {
 pub struct SessionEvidence {
     /// Session name, or the file's name for offline input.
     pub name: String,
+    /// The scenario it was made for; `None` for files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
     /// What its events are.
     pub context: EventContext,
-    /// What its target buckets by: `callstack`, or an event field such as `type`; `None` for call stacks of files.
+    /// What its target buckets by: `callstack`, an event field such as `type`, or an action such as `sqlserver.query_hash`;
+    /// `None` for call stacks of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<String>,
     /// Keys of the map values its events are filtered to; empty where they are not.
@@ -231,6 +235,9 @@ pub struct Evidence {
     pub after: Option<Snapshot>,
     /// Light samples between (`dm_os_schedulers`), in order.
     pub samples: Vec<Snapshot>,
+    /// Snapshots between at a steady pace (`dm_io_virtual_file_stats`), in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Snapshot>,
     /// Trace flags looked at.
     pub trace_flags: Vec<TraceFlagUse>,
     /// Loaded modules.
@@ -238,6 +245,10 @@ pub struct Evidence {
     /// Names of the server's spinlock types by map key, where the scenario looked them up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub map_names: BTreeMap<u64, String>,
+    /// Statements by query hash as sys.dm_exec_query_stats showed them at the end (`query_hash`, `statement_text`,
+    /// `execution_count`, `total_worker_time`), where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statements: Option<Table>,
     /// Event sessions of others that ran in the window; they can cause contention themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_event_sessions: Vec<String>,

@@ -20,9 +20,9 @@ pub use evidence::{
 };
 pub use frame::{Address, CountedStack, Frame, Module, PdbIdentity, Stack};
 pub use report::{
-    Basis, Capture, ClassTotal, Confidence, Finding, Gate, Interval, LatchRow, Mark, NextStep, Reason, Report, SCHEMA,
-    SessionOutcome, SessionReport, Share, SpinlockRow, StackClass, StackItem, Stacks, StoppedBy, Tool, Verdict,
-    VerdictKind, WaitRow,
+    Answer, Basis, Capture, ClassTotal, Confidence, DatabaseRow, FilePoint, FileRow, Finding, Gate, Interval, LatchRow,
+    Mark, NextStep, PageRow, QueryRow, Reason, Report, SCHEMA, SessionOutcome, SessionReport, Share, SpinlockRow,
+    StackClass, StackItem, Stacks, StoppedBy, Tool, Verdict, VerdictKind, WaitRow,
 };
 pub use table::{Table, Value};
 pub use target::{Slot, Target, TargetRoot};

@@ -1,10 +1,10 @@
 //! Owns the dry run: the statements of a capture in their order, with what is only known at run time marked.
 
-use crate::catalog::sessions::{Scenario, Sessions, SessionsError};
+use crate::catalog::sessions::{CALLSTACK, Scenario, SessionTemplate, Sessions, SessionsError};
 use crate::model::ServerVersion;
 use crate::statements::{
     Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, counter_names,
-    max_duration_seconds, sample_names, snapshot_names, symbol_trace_flags, trace_flags_refusal,
+    max_duration_seconds, sample_names, series_names, snapshot_names, symbol_trace_flags, trace_flags_refusal,
 };
 
 /// What a dry run is of.
@@ -32,6 +32,8 @@ pub struct DryRun {
     pub force_flags: bool,
     /// Length of the window, seconds.
     pub window_seconds: u64,
+    /// Whether a further session buckets the events by statement.
+    pub queries: bool,
 }
 
 impl DryRun {
@@ -49,6 +51,7 @@ impl DryRun {
             flags_during_window: false,
             force_flags: false,
             window_seconds: 60,
+            queries: false,
         }
     }
 
@@ -135,31 +138,43 @@ struct Run<'a> {
 type Listed = Result<(), RenderError>;
 
 impl Run<'_> {
-    fn name(&self, scenario: &Scenario) -> String {
+    fn name(&self, scenario: &Scenario, template: &SessionTemplate) -> String {
         let numbers: Vec<String> = self.all_flags.iter().map(ToString::to_string).collect();
         let flags = if self.uses_flags { numbers.join(".") } else { "-".to_owned() };
-        NAME.replace("{scenario}", &scenario.name).replace("{flags}", &flags)
+        NAME.replace("{scenario}", &template.full_name(scenario)).replace("{flags}", &flags)
     }
 
-    fn definition(&self, scenario: &Scenario, slots: u64) -> SessionDefinition {
+    /// The sessions of the window, those of each scenario in their order.
+    fn sessions(&self) -> Vec<(&Scenario, SessionTemplate)> {
+        let of_scenario = |scenario| {
+            let templates: Vec<SessionTemplate> = scenario_sessions(scenario, self.options.queries);
+            templates.into_iter().map(move |template| (scenario, template))
+        };
+        self.scenarios.iter().copied().flat_map(of_scenario).collect()
+    }
+
+    fn definition(&self, scenario: &Scenario, template: &SessionTemplate) -> SessionDefinition {
+        let all_types = self.options.all_types && scenario.survey.is_some();
+        let usual_slots = if self.uses_rva { template.slots_rva } else { template.slots };
         SessionDefinition {
-            name: self.name(scenario),
-            keys: if self.options.all_types && scenario.session.value.is_none() { Some(Vec::new()) } else { None },
+            name: self.name(scenario, template),
+            keys: all_types.then(Vec::new),
             // On Azure SQL Database every event is of the connected database.
             filters: match self.options.version {
                 ServerVersion::AzureDb => Filters { database_id: None, ..self.options.filters },
                 _ => self.options.filters,
             },
-            callstack_action: if self.uses_rva { "callstack_rva" } else { "callstack" }.to_owned(),
+            callstack_action: if self.uses_rva { "callstack_rva" } else { CALLSTACK }.to_owned(),
             target: match self.options.version {
                 ServerVersion::V2008R2 => "asynchronous_bucketizer",
                 _ => "histogram",
             }
             .to_owned(),
-            slots,
+            bucket: template.bucket.clone(),
+            slots: self.options.slots.unwrap_or(usual_slots),
             max_events: self.options.max_events.unwrap_or(scenario.limits.max_events),
-            max_memory_kb: scenario.session.max_memory_kb,
-            partition_mode: if self.scenarios.iter().any(|scenario| scenario.session.per_node) {
+            max_memory_kb: template.max_memory_kb,
+            partition_mode: if self.sessions().iter().any(|(_, template)| template.per_node) {
                 "PER_NODE"
             } else {
                 "NONE"
@@ -180,16 +195,22 @@ impl Run<'_> {
         list.add("before: since when it runs", statements.common("server_start", &[])?);
         list.add("before: what dead runs left; it is undone", statements.common("list_sessions", &[])?);
         list.add("before: what this login may do", statements.common("rights", &[])?);
-        list.add("before: what this build offers", statements.common("capabilities", &[])?);
-        for scenario in &self.scenarios {
-            list.add("before: fields of the event on this build", statements.event_fields(&scenario.session.event)?);
-            list.add("before: keys and names on this build", statements.map_values(&scenario.session.map)?);
+        let sessions = self.sessions();
+        if !sessions.is_empty() {
+            let events = each_once(sessions.iter().map(|(_, template)| template.event.clone()));
+            list.add("before: what this build offers", statements.capabilities(&events)?);
+            for event in &events {
+                list.add("before: fields of the event on this build", statements.event_fields(event)?);
+            }
+            for map in each_once(sessions.iter().map(|(_, template)| template.map.clone())) {
+                list.add("before: keys and names on this build", statements.map_values(&map)?);
+            }
         }
         let database = self.options.database.as_ref().filter(|_| version != ServerVersion::AzureDb);
         if let Some(database) = database {
             list.add("before: id of the database", statements.database_id(database)?);
         }
-        if !self.all_flags.is_empty() {
+        if !self.all_flags.is_empty() && !sessions.is_empty() {
             list.add("before: trace flags as they are", statements.trace_status(self.all_flags)?);
         }
         list.add(
@@ -203,6 +224,14 @@ impl Run<'_> {
                 list.add("before: event rate, read twice, 2 s apart", statements.volume(volume, scenario)?);
             }
         }
+        for name in each_once(sessions.iter().filter_map(|(_, template)| template.values_from.clone())) {
+            let purpose = "before: which one leads, read twice, 2 s apart";
+            list.add(purpose, statements.counters(&[name])?);
+        }
+        if sessions.is_empty() {
+            self.locks(list)?;
+            return Ok(());
+        }
         list.add("before: options of event sessions here", statements.common("event_session_columns", &[])?);
         list.add("before: triggers that run on what is sent", statements.common("ddl_triggers", &[])?);
         if version != ServerVersion::AzureDb {
@@ -212,6 +241,11 @@ impl Run<'_> {
         if version != ServerVersion::AzureDb {
             list.add("before: loaded modules", statements.common("dm_os_loaded_modules", &[])?);
         }
+        self.locks(list)
+    }
+
+    fn locks(&self, list: &mut List) -> Listed {
+        let statements = &self.statements;
         for scenario in &self.scenarios {
             let lock = statements.take_lock(&format!("xestack/{}", scenario.name))?;
             list.add("lock: one capture of a scenario at a time", lock);
@@ -223,14 +257,19 @@ impl Run<'_> {
     fn survey(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
         for scenario in &self.scenarios {
-            let Some(survey) = &scenario.survey else { continue };
-            let name = self.name(scenario);
-            let definition = SessionDefinition { keys: Some(Vec::new()), ..self.definition(scenario, survey.slots) };
-            let create = statements.create_session(scenario, &survey.create, &definition)?;
+            let (Some(survey), Some(template)) = (&scenario.survey, scenario.main()) else { continue };
+            let name = self.name(scenario, template);
+            let definition = SessionDefinition {
+                keys: Some(Vec::new()),
+                bucket: template.field.clone(),
+                slots: survey.slots,
+                ..self.definition(scenario, template)
+            };
+            let create = statements.create_session(template, &definition)?;
             list.add("survey: a session without call stacks, stopped", create);
             let purpose = format!("survey: it counts for {} s", survey.seconds);
             list.add(&purpose, statements.session("start_session", &name)?);
-            list.add("survey: it ends; the target stays", statements.drop_event(&name, &scenario.session.event)?);
+            list.add("survey: it ends; the target stays", statements.drop_event(&name, &template.event)?);
             list.add("survey: which keys there are, and how often", statements.read_target(&name)?);
             list.add("survey: stop", statements.session("stop_session", &name)?);
             list.add("survey: drop", statements.session("drop_session", &name)?);
@@ -240,26 +279,27 @@ impl Run<'_> {
 
     fn window(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
-        for scenario in &self.scenarios {
-            let slots = if self.uses_rva { scenario.session.slots_rva } else { scenario.session.slots };
-            let definition = self.definition(scenario, self.options.slots.unwrap_or(slots));
-            let create = statements.create_session(scenario, &scenario.session.create, &definition)?;
+        let sessions = self.sessions();
+        for (scenario, template) in &sessions {
+            let create = statements.create_session(template, &self.definition(scenario, template))?;
             list.add("change: the event session, stopped", create);
         }
         if self.uses_flags && self.options.flags_during_window {
             list.add("lock: global trace flags", statements.take_lock("xestack/flags")?);
             list.add("change: trace flags for the window", statements.trace_on(self.all_flags, Scope::Global)?);
         }
-        for scenario in &self.scenarios {
-            list.add("change: the window opens", statements.session("start_session", &self.name(scenario))?);
+        for (scenario, template) in &sessions {
+            list.add("change: the window opens", statements.session("start_session", &self.name(scenario, template))?);
         }
         list.add("counters: first", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
-        if let Some(scenario) = self.scenarios.first() {
-            let purpose = format!("counters: samples through {} s", self.options.window_seconds);
-            list.add(&purpose, statements.poll(&sample_names(scenario))?);
+        let purpose = format!("counters: samples through {} s", self.options.window_seconds);
+        list.add(&purpose, statements.poll(&sample_names(self.scenarios.iter().copied()))?);
+        let series = series_names(self.scenarios.iter().copied());
+        if !series.is_empty() {
+            list.add("counters: a series, each time --every has passed", statements.poll(&series)?);
         }
-        for scenario in &self.scenarios {
-            let drop_event = statements.drop_event(&self.name(scenario), &scenario.session.event)?;
+        for (scenario, template) in &sessions {
+            let drop_event = statements.drop_event(&self.name(scenario, template), &template.event)?;
             list.add("change: the window closes; the target stays", drop_event);
         }
         list.add("counters: last", statements.counters(&snapshot_names(self.scenarios.iter().copied()))?);
@@ -268,13 +308,17 @@ impl Run<'_> {
 
     fn read(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
+        let sessions = self.sessions();
         let read_all = |list: &mut List, purpose: &str| -> Listed {
-            for scenario in &self.scenarios {
-                list.add(purpose, statements.read_target(&self.name(scenario))?);
+            for (scenario, template) in &sessions {
+                list.add(purpose, statements.read_target(&self.name(scenario, template))?);
             }
             Ok(())
         };
         read_all(list, "read: the target, raw, after twice the dispatch latency")?;
+        if self.options.queries {
+            list.add("read: the statements of the leading hashes", statements.query_statements(&[0])?);
+        }
         if !self.uses_flags || self.options.flags_during_window {
             return Ok(());
         }
@@ -293,19 +337,20 @@ impl Run<'_> {
 
     fn restore(&self, list: &mut List) -> Listed {
         let statements = &self.statements;
-        for scenario in &self.scenarios {
-            list.add("restore: stop", statements.session("stop_session", &self.name(scenario))?);
+        let sessions = self.sessions();
+        for (scenario, template) in &sessions {
+            list.add("restore: stop", statements.session("stop_session", &self.name(scenario, template))?);
         }
         if self.uses_flags {
             let off = statements.trace_off(self.all_flags, Scope::Global)?;
             list.add("restore: only if flags are on: lock", statements.take_lock("xestack/flags")?);
             list.add("restore: what this run turned on and is still on", off);
         }
-        if !self.all_flags.is_empty() {
+        if !self.all_flags.is_empty() && !sessions.is_empty() {
             list.add("restore: trace flags are as before", statements.trace_status(self.all_flags)?);
         }
-        for scenario in &self.scenarios {
-            list.add("restore: drop", statements.session("drop_session", &self.name(scenario))?);
+        for (scenario, template) in &sessions {
+            list.add("restore: drop", statements.session("drop_session", &self.name(scenario, template))?);
         }
         list.add("restore: no session of this run is left", statements.common("list_sessions", &[])?);
         if self.uses_flags {
@@ -313,6 +358,22 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// The sessions of a scenario, with the one that buckets its events by statement where that is asked for.
+fn scenario_sessions(scenario: &Scenario, queries: bool) -> Vec<SessionTemplate> {
+    let by_statement = scenario.main().filter(|_| queries).map(SessionTemplate::by_statement);
+    scenario.sessions.iter().cloned().chain(by_statement).collect()
+}
+
+fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for text in all {
+        if !kept.contains(&text) {
+            kept.push(text);
+        }
+    }
+    kept
 }
 
 struct List(Vec<DryStatement>);

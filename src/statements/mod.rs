@@ -11,6 +11,6 @@ pub use dry_run::{DryRun, DryRunError, DryStatement, dry_run};
 pub use render::{Argument, Filters, RenderError, render};
 pub use script::{
     NO_LOCK_TIMEOUT, RECONNECT_LIMIT_SECONDS, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED,
-    counter_names, is_watched, max_duration_seconds, sample_names, snapshot_names, symbol_trace_flags,
-    trace_flags_refusal,
+    counter_names, is_watched, latency_seconds, max_duration_seconds, sample_names, series_names, snapshot_names,
+    symbol_trace_flags, trace_flags_refusal,
 };

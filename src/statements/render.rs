@@ -1,5 +1,6 @@
 //! Owns putting values into a statement's text. Every value is quoted by its kind, so none can end its own quotation.
 
+use crate::catalog::sessions::FieldTest;
 use std::fmt::Write as _;
 
 /// A value for a `{placeholder}`.
@@ -9,6 +10,10 @@ pub enum Argument<'a> {
     Name(&'a str),
     /// A string: `N'text'`, with `'` doubled.
     Text(&'a str),
+    /// Several strings, comma-separated.
+    Texts(&'a [String]),
+    /// Binary values of 8 bytes, comma-separated: `0x…`.
+    Binaries(&'a [u64]),
     /// A number.
     Number(u64),
     /// Several numbers, comma-separated.
@@ -24,8 +29,12 @@ pub enum Argument<'a> {
         /// What is looked up then.
         looked_up: &'a str,
     },
+    /// Tests of event fields, each followed by ` AND `.
+    Tests(&'a [FieldTest]),
     /// Further tests of a predicate, each followed by ` AND `.
     Filters(&'a Filters),
+    /// The actions of an event, on a line of their own before its predicate; nothing without one.
+    Action(Option<&'a str>),
     /// An option of an event session in seconds, on a line of its own before the next one; nothing without a value.
     Seconds {
         /// Its name.
@@ -108,6 +117,14 @@ fn write_argument(text: &mut String, statement: &str, argument: &Argument<'_>) -
     let written = match argument {
         Argument::Name(name) => write!(text, "[{}]", name.replace(']', "]]")),
         Argument::Text(value) => write!(text, "N'{}'", value.replace('\'', "''")),
+        Argument::Texts(values) => {
+            let list: Vec<String> = values.iter().map(|value| format!("N'{}'", value.replace('\'', "''"))).collect();
+            write!(text, "{}", list.join(", "))
+        }
+        Argument::Binaries(values) => {
+            let list: Vec<String> = values.iter().map(|value| format!("0x{value:016X}")).collect();
+            write!(text, "{}", list.join(", "))
+        }
         Argument::Number(number) => write!(text, "{number}"),
         Argument::Numbers(numbers) => {
             let list: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -128,6 +145,16 @@ fn write_argument(text: &mut String, statement: &str, argument: &Argument<'_>) -
                 }
             }
         }
+        Argument::Tests(tests) => {
+            for FieldTest { field, value } in *tests {
+                write!(text, "{} = {value} AND ", keyword(statement, field)?).ok();
+            }
+            Ok(())
+        }
+        Argument::Action(action) => match action {
+            Some(action) => write!(text, "ACTION ({})\n    ", keyword(statement, action)?),
+            None => Ok(()),
+        },
         Argument::Filters(filters) => filters.conditions().try_for_each(|condition| write!(text, "{condition} AND ")),
         Argument::Seconds { option, seconds } => match seconds {
             Some(seconds) => write!(text, "{} = {seconds} SECONDS,\n    ", keyword(statement, option)?),

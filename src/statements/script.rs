@@ -1,6 +1,6 @@
 //! Owns which statement is sent for which step of a capture.
 
-use crate::catalog::sessions::{Scenario, SessionTemplate, Sessions};
+use crate::catalog::sessions::{CALLSTACK, Scenario, SessionTemplate, Sessions};
 use crate::model::ServerVersion;
 use crate::statements::counters::{self, CounterStatement, batch, polled};
 use crate::statements::{Argument, Filters, RenderError, render};
@@ -27,6 +27,8 @@ pub struct SessionDefinition {
     pub callstack_action: String,
     /// `histogram` or `asynchronous_bucketizer`.
     pub target: String,
+    /// What its target buckets by: `callstack`, an event field, or an action as `package.action`.
+    pub bucket: String,
     /// Slots.
     pub slots: u64,
     /// N of `package0.counter <= N`.
@@ -50,10 +52,15 @@ const MARGIN_SECONDS: u64 = 60;
 pub fn max_duration_seconds<'a>(window_seconds: u64, scenarios: impl IntoIterator<Item = &'a Scenario>) -> u64 {
     let of_scenario = |scenario: &Scenario| {
         let survey_seconds = scenario.survey.as_ref().map_or(0, |survey| survey.seconds);
-        survey_seconds + 2 * scenario.session.dispatch_latency_seconds
+        survey_seconds + 2 * latency_seconds(scenario)
     };
     let beside: u64 = scenarios.into_iter().map(of_scenario).sum();
     window_seconds + beside + RECONNECT_LIMIT_SECONDS + MARGIN_SECONDS
+}
+
+/// The longest MAX_DISPATCH_LATENCY of a scenario's sessions, seconds; 0 without one.
+pub fn latency_seconds(scenario: &Scenario) -> u64 {
+    scenario.sessions.iter().map(|session| session.dispatch_latency_seconds).max().unwrap_or_default()
 }
 
 /// What is read with the counters to watch over the window: the collector's own session, and the event sessions that run.
@@ -97,29 +104,40 @@ impl<'a> Statements<'a> {
         render(name, text, &[arguments, &scope].concat())
     }
 
-    /// CREATE EVENT SESSION, stopped, from one of the scenario's files.
-    pub fn create_session(&self, scenario: &Scenario, file: &str, session: &SessionDefinition) -> Rendered {
-        let text = self
-            .sessions
-            .scenario_text(&scenario.name, file)
-            .ok_or_else(|| RenderError::Missing(format!("{}/{file}", scenario.name)))?;
-        let SessionTemplate { field, map, value, .. } = &scenario.session;
-        let looked_up = format!("{}: {}", map.trim_matches('%'), value.as_deref().unwrap_or("the dominant ones"));
+    /// CREATE EVENT SESSION, stopped.
+    pub fn create_session(&self, template: &SessionTemplate, session: &SessionDefinition) -> Rendered {
+        let SessionTemplate { event, field, map, values, tests, .. } = template;
+        let wanted = match values.as_slice() {
+            [] => "the leading ones".to_owned(),
+            values => values.join(", "),
+        };
+        let looked_up = format!("{}: {wanted}", map.trim_matches('%'));
+        // An action is collected to be bucketed by; a field of the event is there by itself.
+        let action = match session.bucket.as_str() {
+            CALLSTACK => Some(format!("package0.{}", session.callstack_action)),
+            bucket => Some(bucket.to_owned()).filter(|bucket| bucket.contains('.')),
+        };
+        let source = action.as_deref().unwrap_or(&session.bucket);
         let arguments = [
             ("session_name", Argument::Name(&session.name)),
             ("scope", Argument::Keyword(self.scope())),
-            ("callstack_action", Argument::Keyword(&session.callstack_action)),
+            ("event", Argument::Keyword(event)),
+            ("event_text", Argument::Text(event)),
+            ("action", Argument::Action(action.as_deref())),
             ("keys", Argument::Keys { field, keys: session.keys.as_deref(), looked_up: &looked_up }),
+            ("tests", Argument::Tests(tests)),
             ("filters", Argument::Filters(&session.filters)),
             ("max_events", Argument::Number(session.max_events)),
             ("target", Argument::Keyword(&session.target)),
             ("slots", Argument::Number(session.slots)),
+            ("source_type", Argument::Number(u64::from(action.is_some()))),
+            ("source", Argument::Text(source)),
             ("max_memory_kb", Argument::Number(session.max_memory_kb)),
-            ("dispatch_latency_seconds", Argument::Number(scenario.session.dispatch_latency_seconds)),
+            ("dispatch_latency_seconds", Argument::Number(template.dispatch_latency_seconds)),
             ("partition_mode", Argument::Keyword(&session.partition_mode)),
             ("max_duration", Argument::Seconds { option: "MAX_DURATION", seconds: session.max_duration_seconds }),
         ];
-        render(&scenario.name, text, &arguments)
+        self.common("create_session", &arguments)
     }
 
     /// START, STOP or DROP of a session: `start_session`, `stop_session`, `drop_session`.
@@ -156,8 +174,7 @@ impl<'a> Statements<'a> {
 
     /// The fields of an event, given as `package.event`.
     pub fn event_fields(&self, event: &str) -> Rendered {
-        let (_, name) = event.rsplit_once('.').unwrap_or(("", event));
-        self.common("event_fields", &[("event", Argument::Text(name))])
+        self.common("event_fields", &[("event", Argument::Text(name_of(event)))])
     }
 
     /// The id of a database.
@@ -198,9 +215,26 @@ impl<'a> Statements<'a> {
         self.common("release_lock", &[("resource", Argument::Text(resource))])
     }
 
-    /// The count that predicts a scenario's event rate.
+    /// The count that predicts a scenario's event rate: of the values that its sessions are filtered to.
     pub fn volume(&self, statement: &str, scenario: &Scenario) -> Rendered {
-        self.common(statement, &[("value", Argument::Text(scenario.session.value.as_deref().unwrap_or_default()))])
+        let mut values: Vec<String> = Vec::new();
+        for value in scenario.sessions.iter().flat_map(|session| &session.values) {
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        self.common(statement, &[("values", Argument::Texts(&values))])
+    }
+
+    /// Which of the objects exist that the sessions of these events need.
+    pub fn capabilities(&self, events: &[String]) -> Rendered {
+        let names: Vec<String> = events.iter().map(|event| name_of(event).to_owned()).collect();
+        self.common("capabilities", &[("events", Argument::Texts(&names))])
+    }
+
+    /// Statements and their counts by query hash.
+    pub fn query_statements(&self, hashes: &[u64]) -> Rendered {
+        self.common("query_statements", &[("hashes", Argument::Binaries(hashes))])
     }
 
     /// The ways to read a counter table, the newest first; see [`CounterStatement`].
@@ -210,6 +244,11 @@ impl<'a> Statements<'a> {
             return Err(RenderError::Missing(format!("common/{name}")));
         }
         Ok(counters::ways(&texts))
+    }
+
+    /// Whether this version has a counter table: some came with a newer one.
+    pub fn is_offered(&self, name: &str) -> bool {
+        !self.sessions.common_texts(name, self.version).is_empty()
     }
 
     /// Several counter tables in one batch that never waits for a lock.
@@ -223,9 +262,17 @@ impl<'a> Statements<'a> {
     }
 
     fn first_ways(&self, names: &[String]) -> Result<Vec<String>, RenderError> {
-        let first = |name: &String| Ok(self.counter(name)?.into_iter().next().map(|way| way.sql).unwrap_or_default());
-        names.iter().map(first).collect()
+        let mut sql = Vec::new();
+        for name in names.iter().filter(|name| self.is_offered(name)) {
+            sql.extend(self.counter(name)?.into_iter().next().map(|way| way.sql));
+        }
+        Ok(sql)
     }
+}
+
+/// An event's name without its package.
+fn name_of(event: &str) -> &str {
+    event.rsplit('.').next().unwrap_or(event)
 }
 
 /// Whether a view is read to watch over the window only: no figure of the answer comes from it.
@@ -237,13 +284,7 @@ pub fn is_watched(view: &str) -> bool {
 
 /// The counters of scenarios, each once.
 pub fn counter_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot))
 }
 
 /// What is read at the start and at the end of a window: the counters, and what is watched.
@@ -253,10 +294,26 @@ pub fn snapshot_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> 
     names
 }
 
-/// What each sample inside a window reads: the scenario's own, SQL Server's CPU, and what is watched.
-pub fn sample_names(scenario: &Scenario) -> Vec<String> {
-    let own = std::iter::once(scenario.counters.sample.as_str());
-    own.chain(["dm_os_sys_info"]).chain(WATCHED).map(str::to_owned).collect()
+/// What each sample inside a window reads: the scenarios' own, SQL Server's CPU, and what is watched.
+pub fn sample_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    let mut names = each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.sample));
+    names.extend(["dm_os_sys_info"].into_iter().chain(WATCHED).map(str::to_owned));
+    names
+}
+
+/// What is read each time `--every` has passed.
+pub fn series_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
+    each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.series))
+}
+
+fn each_once<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 /// The trace flags that symbolise call stacks in a version: 3656, and 2592 with it from SQL Server 2019 on

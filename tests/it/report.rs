@@ -6,6 +6,7 @@ mod cases;
 use proptest::prelude::*;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
+use xestack::model::{FilePoint, FileRow};
 use xestack::{
     model::{Problem, Report, Severity},
     report::{Format, Style, json, render, text},
@@ -93,14 +94,15 @@ fn integers_beyond_a_double_have_exact_text_beside_them() {
     report.spinlocks[0].spins = (1 << 53) + 1;
     report.spinlocks[0].collisions = 1 << 53;
     report.stacks.total_events = u64::MAX;
-    report.files = vec![serde_json::json!({ "least": i64::MIN, "inner": [{ "most": u64::MAX }] })];
+    let point = FilePoint { at_ms: 0, reads: u64::MAX, writes: 0, read_latency_ms: None, write_latency_ms: None };
+    report.files = vec![FileRow { growth_bytes: Some(i64::MIN), series: vec![point], ..FileRow::default() }];
     let value: Value = serde_json::from_str(&json::render(&report)).unwrap();
     assert_eq!(value["spinlocks"][0]["spins_exact"], "9007199254740993");
     assert_eq!(value["spinlocks"][0]["spins"], 9_007_199_254_740_993_u64);
     assert_eq!(value["spinlocks"][0].get("collisions_exact"), None);
     assert_eq!(value["stacks"]["total_events_exact"], "18446744073709551615");
-    assert_eq!(value["files"][0]["least_exact"], "-9223372036854775808");
-    assert_eq!(value["files"][0]["inner"][0]["most_exact"], "18446744073709551615");
+    assert_eq!(value["files"][0]["growth_bytes_exact"], "-9223372036854775808");
+    assert_eq!(value["files"][0]["series"][0]["reads_exact"], "18446744073709551615");
 }
 
 #[test]

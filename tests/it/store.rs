@@ -86,6 +86,8 @@ fn whole_bundle() -> Bundle {
         before: Some(snapshot(&["dm_os_wait_stats", "dm_os_spinlock_stats"])),
         after: Some(snapshot(&[])),
         samples: vec![snapshot(&["dm_os_schedulers"]), snapshot(&["dm_os_schedulers"])],
+        series: vec![snapshot(&["dm_io_virtual_file_stats"])],
+        statements: Some(table()),
         trace_flags: vec![TraceFlagUse {
             flag: 3656,
             global_before: None,

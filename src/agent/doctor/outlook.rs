@@ -51,7 +51,9 @@ pub(super) fn of_scenario(
         }
     }
     if outlook.would_run.is_some() {
-        outlook.error_log.session_lines = error_log::of_sessions(&server.product_version, scenarios);
+        let of_scenario = |scenario: &Scenario| scenario.sessions.len() as u64 + u64::from(scenario.survey.is_some());
+        let sessions = scenarios.iter().map(of_scenario).sum();
+        outlook.error_log.session_lines = error_log::of_sessions(&server.product_version, sessions);
     }
     outlook
 }
@@ -60,12 +62,13 @@ fn would_run(plan: &Plan) -> Option<WouldRun> {
     let events = plan.events.as_ref()?;
     let planned = plan.scenarios.first()?;
     let scenario = &planned.scenario;
+    let main = planned.sessions.first()?;
     Some(WouldRun {
-        event: scenario.session.event.clone(),
+        event: main.template.event.clone(),
         action: events.callstack_action.to_owned(),
         target: events.target.to_owned(),
-        slots: planned.slots.asked,
-        target_bytes: plan.scenarios.iter().map(|planned| planned.slots.most_bytes).sum(),
+        slots: main.slots.asked,
+        target_bytes: plan.scenarios.iter().map(preflight::ScenarioPlan::most_bytes).sum(),
         session_memory_kb: events.max_memory_kb,
         partition_mode: events.partition_mode.to_owned(),
         event_cap: events.max_events,

@@ -2,15 +2,17 @@
 //! database ids. No built-in number is ever used. Names are compared here and not on the server, whose collation may tell
 //! case apart or know another alphabet.
 
+use super::Key;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
-use crate::catalog::sessions::Scenario;
-use crate::model::{Problem, ServerIdentity, ServerVersion, Severity};
+use crate::catalog::sessions::{Scenario, SessionTemplate};
+use crate::model::{Problem, ServerIdentity, ServerVersion, Severity, Table};
 use crate::statements::{Filters, Statements};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The values of the map that a scenario's keys are of, on this build.
+#[derive(Debug, Clone)]
 pub(super) struct MapValues {
     /// The map's name.
     map: String,
@@ -55,16 +57,28 @@ fn shared_words(known: &str, name: &str) -> usize {
     words(known).intersection(&words(name)).filter(|word| word.len() > 2).count()
 }
 
-/// Checks that the event has the fields that the scenario's predicate tests, and reads the map of its keys: the one that
-/// the field itself names, where several have a name as the scenario expects.
+/// What was asked of this build already: the fields of events, and the values of maps.
+#[derive(Debug, Default)]
+pub(super) struct Builds {
+    fields: BTreeMap<String, Table>,
+    maps: BTreeMap<String, Table>,
+}
+
+/// Checks that the event has the fields that the session's predicate tests and its target buckets by, and reads the map of
+/// its keys: the one that the field itself names, where several have a name as the session expects.
 pub(super) async fn map_values(
     server: &mut Server,
     statements: &Statements<'_>,
     scenario: &Scenario,
+    session: &SessionTemplate,
     identity: &ServerIdentity,
+    builds: &mut Builds,
 ) -> Result<MapValues, CaptureError> {
-    let session = &scenario.session;
-    let fields = server.table(&statements.event_fields(&session.event)?).await?;
+    let fields = match builds.fields.get(&session.event) {
+        Some(fields) => fields.clone(),
+        None => server.table(&statements.event_fields(&session.event)?).await?,
+    };
+    builds.fields.insert(session.event.clone(), fields.clone());
     let event = session.event.rsplit('.').next().unwrap_or_default();
     let row_of = |field: &str| {
         (0..fields.rows.len()).find(|&row| {
@@ -72,7 +86,9 @@ pub(super) async fn map_values(
             is("name", field) && is("object_name", event) && is("column_type", "data")
         })
     };
-    if let Some(field) = [&session.field].into_iter().chain(&session.other_fields).find(|field| row_of(field).is_none())
+    let tested = session.tests.iter().map(|test| &test.field);
+    let bucket = Some(&session.bucket).filter(|bucket| !session.has_stacks() && !bucket.contains('.'));
+    if let Some(field) = [&session.field].into_iter().chain(tested).chain(bucket).find(|field| row_of(field).is_none())
     {
         let text = format!(
             "the event {} has no field {field}: scenario {} is not available on build {}",
@@ -81,7 +97,11 @@ pub(super) async fn map_values(
         return Err(CaptureError::refused(Refusal::Version, text, None));
     }
     let named = row_of(&session.field).and_then(|row| fields.text(row, "type_name")).map(str::trim);
-    let table = server.table(&statements.map_values(&session.map)?).await?;
+    let table = match builds.maps.get(&session.map) {
+        Some(values) => values.clone(),
+        None => server.table(&statements.map_values(&session.map)?).await?,
+    };
+    builds.maps.insert(session.map.clone(), table.clone());
     let is_named = |row: usize| table.text(row, "name").map(str::trim) == named;
     let some_named = (0..table.rows.len()).any(is_named);
     let mut map = session.map.trim_matches('%').to_owned();
@@ -96,21 +116,30 @@ pub(super) async fn map_values(
     Ok(MapValues { map, values })
 }
 
-/// The keys of a scenario on this build: of its one value, of the spinlocks asked for, or left to the survey.
+/// The keys of a session on this build: of its values, those that are missing left out as long as there is one; of the
+/// spinlocks asked for; or left to the survey or the look.
 pub(super) fn keys(
     statements: &Statements<'_>,
     scenario: &Scenario,
+    session: &SessionTemplate,
     map: &MapValues,
     options: &CaptureOptions,
     problems: &mut Vec<Problem>,
-) -> Result<Option<Vec<u64>>, CaptureError> {
-    if let Some(value) = &scenario.session.value {
-        let keys = statements
-            .map_texts(&scenario.session.map, value)
-            .map(|text| map.keys_of(text))
-            .find(|keys| !keys.is_empty())
-            .ok_or_else(|| map.missing(value))?;
-        return Ok(Some(vec![one_key(&keys, value, map, problems)]));
+) -> Result<Option<Vec<Key>>, CaptureError> {
+    if let Some(first) = session.values.first() {
+        let mut keys: Vec<Key> = Vec::new();
+        for value in &session.values {
+            let of_value = keys_of_value(statements, session, map, value);
+            if !of_value.is_empty() {
+                let key = one_key(&of_value, value, map, problems);
+                keys.push(Key { key, value: value.clone() });
+            }
+        }
+        keys.sort_by_key(|key| key.key);
+        return if keys.is_empty() { Err(map.missing(first)) } else { Ok(Some(keys)) };
+    }
+    if session.values_from.is_some() || scenario.survey.is_none() {
+        return Ok(None);
     }
     if options.all_types {
         return Ok(Some(Vec::new()));
@@ -126,7 +155,35 @@ pub(super) fn keys(
         }
         keys.extend(of_name);
     }
-    Ok(Some(keys.into_iter().collect()))
+    let names = map.by_key();
+    let named = |key: u64| Key { key, value: names.get(&key).cloned().unwrap_or_default() };
+    Ok(Some(keys.into_iter().map(named).collect()))
+}
+
+/// The keys of a value, under its own name or another one that maps are known to use.
+fn keys_of_value(
+    statements: &Statements<'_>,
+    session: &SessionTemplate,
+    map: &MapValues,
+    value: &str,
+) -> BTreeSet<u64> {
+    let texts = statements.map_texts(&session.map, value);
+    texts.map(|text| map.keys_of(text)).find(|keys| !keys.is_empty()).unwrap_or_default()
+}
+
+/// The key of one value, unless the session is never made for it.
+pub(super) fn allowed_key(
+    statements: &Statements<'_>,
+    session: &SessionTemplate,
+    map: &MapValues,
+    value: &str,
+) -> Option<Key> {
+    if session.never.iter().any(|never| never.eq_ignore_ascii_case(value)) {
+        return None;
+    }
+    let key = keys_of_value(statements, session, map, value).first().copied()?;
+    let is_never = map.by_key().get(&key).is_some_and(|text| session.never.contains(text));
+    (!is_never).then(|| Key { key, value: value.to_owned() })
 }
 
 fn one_key(keys: &BTreeSet<u64>, value: &str, map: &MapValues, problems: &mut Vec<Problem>) -> u64 {

@@ -10,6 +10,7 @@ use crate::catalog::sessions::Scenario;
 use crate::model::{Problem, Severity, Snapshot, Table};
 use crate::sqlserver::SqlServerError;
 use crate::statements::{Statements, TRACE_FLAGS_NOT_NEEDED, counter_names, symbol_trace_flags};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long the look takes.
@@ -159,6 +160,31 @@ pub(super) struct Look {
     pub cpu_share: Option<f64>,
     /// The counters at its end.
     pub after: Snapshot,
+    /// Names of the rows that lead by wait time, by view.
+    leading: BTreeMap<String, String>,
+}
+
+impl Look {
+    /// The name of the row of a view whose wait time grew most; `None` where none grew.
+    pub(super) fn leading(&self, view: &str) -> Option<String> {
+        self.leading.get(view).cloned()
+    }
+}
+
+/// The row whose wait time grew most: its name is in the view's first column.
+fn leader(before: &Table, after: &Table, never: &[String]) -> Option<String> {
+    const TIME: &str = "wait_time_ms";
+    let name = |table: &Table, row: usize| table.text(row, table.columns.first()?).map(str::to_owned);
+    let of_before: BTreeMap<String, i64> =
+        (0..before.rows.len()).filter_map(|row| Some((name(before, row)?, before.integer(row, TIME)?))).collect();
+    let growth = |row: usize| {
+        let name = name(after, row)?;
+        let grown = after.integer(row, TIME)?.checked_sub(of_before.get(&name).copied().unwrap_or_default())?;
+        Some((grown, name))
+    };
+    let grown = (0..after.rows.len()).filter_map(growth).filter(|(grown, _)| *grown > 0);
+    let allowed = grown.filter(|(_, name)| !never.iter().any(|never| never.eq_ignore_ascii_case(name)));
+    allowed.max().map(|(_, name)| name)
 }
 
 /// Reads CPU and the scenarios' volumes twice.
@@ -170,7 +196,13 @@ pub(super) async fn look(
     interrupt: &Interrupt,
     problems: &mut Vec<Problem>,
 ) -> Result<Look, CaptureError> {
-    let names = ["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
+    let mut names = vec!["dm_os_sys_info".to_owned(), "dm_os_schedulers".to_owned()];
+    let templates = || scenarios.iter().flat_map(|scenario| &scenario.sessions);
+    for view in templates().filter_map(|template| template.values_from.as_ref()) {
+        if !names.contains(view) {
+            names.push(view.clone());
+        }
+    }
     let started = clock.monotonic();
     let before = counters::read(server, statements, clock, &names, problems).await?;
     let first = volumes(server, statements, scenarios, problems).await?;
@@ -185,7 +217,14 @@ pub(super) async fn look(
         Some((scenario.name.clone(), (second? - first?).max(0) as f64 / seconds))
     };
     let events_per_second = scenarios.iter().zip(first).zip(second).filter_map(rate).collect();
-    Ok(Look { events_per_second, cpu_share: counters::cpu_share(&before, &after), after })
+    let mut leading = BTreeMap::new();
+    for template in templates() {
+        let Some(view) = &template.values_from else { continue };
+        let tables = before.tables.get(view).zip(after.tables.get(view));
+        let name = tables.and_then(|(before, after)| leader(before, after, &template.never));
+        leading.extend(name.map(|name| (view.clone(), name)));
+    }
+    Ok(Look { events_per_second, cpu_share: counters::cpu_share(&before, &after), after, leading })
 }
 
 /// The scenarios' counts of events so far; nothing where the build lacks the view of one, which leaves the event cap.

@@ -23,7 +23,7 @@ use crate::agent::guards::{GuardLimits, Load};
 use crate::agent::progress::Interrupt;
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
-use crate::catalog::sessions::{Scenario, Sessions};
+use crate::catalog::sessions::{Scenario, SessionTemplate, Sessions};
 use crate::model::{Address, Module, Problem, ServerIdentity, ServerVersion, Severity, Table};
 use crate::statements::Statements;
 use look::Look;
@@ -39,15 +39,40 @@ pub(super) struct Slots {
     pub most_bytes: u64,
 }
 
+/// A key of a map on this build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    /// Key.
+    pub key: u64,
+    /// The value that it stands for.
+    pub value: String,
+}
+
+/// One event session of a plan.
+#[derive(Debug, Clone)]
+pub(super) struct SessionPlan {
+    /// It.
+    pub template: SessionTemplate,
+    /// Keys its events are filtered to on this build; `None` where the survey is to find them, none for all.
+    pub keys: Option<Vec<Key>>,
+    /// Slots asked for and the most bytes that their document can have.
+    pub slots: Slots,
+}
+
+impl SessionPlan {
+    /// The keys as numbers.
+    pub(super) fn key_numbers(&self) -> Option<Vec<u64>> {
+        Some(self.keys.as_ref()?.iter().map(|key| key.key).collect())
+    }
+}
+
 /// One scenario of a plan.
 #[derive(Debug, Clone)]
 pub(super) struct ScenarioPlan {
     /// It.
     pub scenario: Scenario,
-    /// Keys its events are filtered to on this build; `None` where the survey is to find them, none for all.
-    pub keys: Option<Vec<u64>>,
-    /// Slots asked for and the most bytes that their document can have; none where only counters are taken.
-    pub slots: Slots,
+    /// Its sessions on this build; none where only counters are taken.
+    pub sessions: Vec<SessionPlan>,
     /// Events a second to be expected, where that can be told beforehand.
     pub events_per_second: Option<f64>,
 }
@@ -55,7 +80,18 @@ pub(super) struct ScenarioPlan {
 impl ScenarioPlan {
     /// Of a scenario whose counters alone are taken.
     fn of_counters(scenario: &Scenario) -> Self {
-        Self { scenario: scenario.clone(), keys: None, slots: Slots::default(), events_per_second: None }
+        Self { scenario: scenario.clone(), sessions: Vec::new(), events_per_second: None }
+    }
+
+    /// How many event sessions are made for it, the survey's included.
+    pub(super) fn session_count(&self) -> u64 {
+        let survey = self.scenario.survey.is_some() && !self.sessions.is_empty();
+        self.sessions.len() as u64 + u64::from(survey)
+    }
+
+    /// Most bytes of all its documents.
+    pub(super) fn most_bytes(&self) -> u64 {
+        self.sessions.iter().map(|session| session.slots.most_bytes).sum()
     }
 }
 
@@ -109,8 +145,10 @@ pub(super) async fn plan(
     let statements = Statements::new(sessions, version);
     let rights = rights::read(server, &statements).await?;
     let mut problems = Vec::new();
-    let counters_only = counters_only(&rights, options)?;
+    let has_sessions = scenarios.iter().any(|scenario| !scenario.sessions.is_empty());
+    let counters_only = counters_only(&rights, options, has_sessions)?;
     let mut found = match &counters_only {
+        None if !has_sessions => None,
         None => Some(events::find(server, &statements, &identity, scenarios, options, &mut problems).await?),
         Some(_) => None,
     };
@@ -121,6 +159,7 @@ pub(super) async fn plan(
     let mut flags_to_use = Vec::new();
     if let Some(found) = &mut found {
         found.expect_rates(&look, options)?;
+        found.choose_leading(&statements, &look, &mut problems);
         flags_to_use = look::flags_to_use(&found.flags, &look, cpu_limit(scenarios), options, found.uses_rva())?;
     }
     let running_sessions = running_sessions(server, &statements, &mut problems).await?;
@@ -172,14 +211,22 @@ pub(super) async fn plan(
 
 /// Why only counters are to be taken: because that is asked for, or because this login may do no more. A login that may
 /// not even do that is refused.
-fn counters_only(rights: &Rights, options: &CaptureOptions) -> Result<Option<Problem>, CaptureError> {
+fn counters_only(
+    rights: &Rights,
+    options: &CaptureOptions,
+    has_sessions: bool,
+) -> Result<Option<Problem>, CaptureError> {
     let refused = |missing: &rights::Missing| {
         let text = format!("the login lacks {}", missing.rights.join(", "));
         CaptureError::refused(Refusal::Permission, text, Some(missing.hint()))
     };
-    if options.counters_only {
+    if options.counters_only || !has_sessions {
         if let Some(missing) = rights.missing(&[Need::Counters]) {
             return Err(refused(&missing));
+        }
+        if !has_sessions {
+            // Nothing is missing of a scenario that makes none.
+            return Ok(None);
         }
         let message = "counters only, as asked for: no event session was made, so there are no call stacks";
         return Ok(Some(Problem::new(COUNTERS_ONLY, Severity::Info, message)));

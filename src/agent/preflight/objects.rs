@@ -2,7 +2,7 @@
 
 use crate::agent::server::Server;
 use crate::agent::{CaptureError, CaptureOptions, Refusal};
-use crate::catalog::sessions::Scenario;
+use crate::catalog::sessions::SessionTemplate;
 use crate::model::ServerIdentity;
 use crate::statements::Statements;
 use std::collections::BTreeSet;
@@ -23,8 +23,9 @@ impl Capabilities {
 pub(super) async fn capabilities(
     server: &mut Server,
     statements: &Statements<'_>,
+    events: &[String],
 ) -> Result<Capabilities, CaptureError> {
-    let table = server.table(&statements.common("capabilities", &[])?).await?;
+    let table = server.table(&statements.capabilities(events)?).await?;
     let objects = (0..table.rows.len())
         .filter_map(|row| Some(format!("{}.{}", table.text(row, "object_type")?, table.text(row, "name")?)))
         .collect();
@@ -36,21 +37,35 @@ pub(super) async fn capabilities(
 pub(super) fn choose_objects(
     capabilities: &Capabilities,
     identity: &ServerIdentity,
-    scenarios: &[Scenario],
     options: &CaptureOptions,
 ) -> Result<(&'static str, &'static str), CaptureError> {
-    let missing = |what: &str| {
-        let text = format!("{what} does not exist on build {} of the server", identity.product_version);
-        CaptureError::refused(Refusal::Version, text, None)
-    };
-    for event in scenarios.iter().map(|scenario| &scenario.session.event) {
-        if !capabilities.has("event", event.rsplit('.').next().unwrap_or_default()) {
-            return Err(missing(&format!("the event {event}")));
-        }
-    }
+    let missing = |what: &str| is_missing(what, identity);
     let symbolised = options.trace_flags.enable && options.trace_flags.force;
     let actions = if symbolised { ["callstack", "callstack_rva"] } else { ["callstack_rva", "callstack"] };
     let action = actions.into_iter().find(|name| capabilities.has("action", name));
     let target = ["histogram", "asynchronous_bucketizer"].into_iter().find(|name| capabilities.has("target", name));
     Ok((action.ok_or_else(|| missing("a call-stack action"))?, target.ok_or_else(|| missing("a histogram target"))?))
+}
+
+/// Whether a session's event, and the action that it is bucketed by, exist.
+pub(super) fn check_session(
+    capabilities: &Capabilities,
+    identity: &ServerIdentity,
+    template: &SessionTemplate,
+) -> Result<(), CaptureError> {
+    let event = &template.event;
+    if !capabilities.has("event", event.rsplit('.').next().unwrap_or_default()) {
+        return Err(is_missing(&format!("the event {event}"), identity));
+    }
+    match template.bucket.rsplit_once('.') {
+        Some((_, action)) if !capabilities.has("action", action) => {
+            Err(is_missing(&format!("the action {}", template.bucket), identity))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_missing(what: &str, identity: &ServerIdentity) -> CaptureError {
+    let text = format!("{what} does not exist on build {} of the server", identity.product_version);
+    CaptureError::refused(Refusal::Version, text, None)
 }

@@ -20,13 +20,19 @@ pub use wait_capacity::{Capacity, capacity};
 
 use super::{
     facts::{Facts, Scope},
-    question::Question,
+    file_latency, latch, log_write, page_latch,
+    question::Asked,
+    snapshot,
     spinlock::sessions_of,
+    waits,
 };
-use crate::model::{Finding, Gate};
+use crate::{
+    catalog::sessions::Question,
+    model::{Finding, Gate},
+};
 
 /// All findings, in the order in which they are shown.
-pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+pub fn findings(facts: &Facts<'_>, asked: &[Asked]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let of_yields = |findings: &mut Vec<Finding>| {
         if facts.question == Question::Yields || matches!(facts.scope, Scope::Yields | Scope::Unknown) {
@@ -46,6 +52,17 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     if facts.question == Question::Spinlock {
         of_yields(&mut findings);
     }
+    for Asked { question, .. } in asked {
+        findings.extend(match question {
+            Question::Latch => latch::findings(facts),
+            Question::PageLatch => page_latch::findings(facts),
+            Question::LogWrite => log_write::findings(facts),
+            Question::Snapshot => snapshot::findings(facts),
+            Question::FileLatency => file_latency::findings(facts),
+            Question::Waits => waits::findings(facts),
+            Question::Yields | Question::Spinlock => Vec::new(),
+        });
+    }
     findings.push(cpu_consumer::finding(facts));
     findings.push(cpu_pressure::finding(facts));
     findings.extend(cpu_capped::finding(facts));
@@ -59,6 +76,11 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// A condition with its value; an unknown value meets nothing.
-fn gate(name: impl Into<String>, value: Option<f64>, needed: impl Into<String>, met: impl Fn(f64) -> bool) -> Gate {
+pub(super) fn gate(
+    name: impl Into<String>,
+    value: Option<f64>,
+    needed: impl Into<String>,
+    met: impl Fn(f64) -> bool,
+) -> Gate {
     Gate { name: name.into(), value, needed: needed.into(), met: value.is_some_and(met) }
 }

@@ -8,17 +8,19 @@ mod spinlock;
 use super::{
     classify::Captured,
     facts::{Facts, Scope},
+    file_latency,
     findings::{
         cpu_consumer::{all_spins, is_spinning, is_undecided},
         cpu_pressure,
         yield_origin::{Origin, origin},
     },
-    question::Question,
-    sessions,
+    latch, log_write, page_latch, sessions, snapshot,
     spinlock::names::wanted_by_callers,
+    waits,
     words::{count, counted, percent, percent_range},
     wrong_symbols::Trust,
 };
+use crate::catalog::sessions::Question;
 use crate::model::{Confidence, Finding, SessionEvidence, StackClass, Verdict, VerdictKind};
 
 use confidence::{Limit, confidence_of, unmet};
@@ -105,6 +107,12 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
     match facts.question {
         Question::Yields => on_yields(facts, findings),
         Question::Spinlock => spinlock::verdict(facts, findings),
+        Question::Latch => latch::verdict(facts, findings),
+        Question::PageLatch => page_latch::verdict(facts, findings),
+        Question::LogWrite => log_write::verdict(facts, findings),
+        Question::Snapshot => snapshot::verdict(facts, findings),
+        Question::FileLatency => file_latency::verdict(facts, findings),
+        Question::Waits => waits::verdict(facts, findings),
     }
 }
 

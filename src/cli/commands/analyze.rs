@@ -141,8 +141,9 @@ fn scenario_of(evidence: &Evidence) -> Option<String> {
         .scenarios()
         .iter()
         .find(|scenario| {
-            context.event.as_deref() == Some(scenario.session.event.as_str())
-                && context.wait_type.as_deref() == scenario.session.wait_type()
+            scenario.main().is_some_and(|main| {
+                context.event.as_deref() == Some(main.event.as_str()) && context.wait_type == main.wait_type()
+            })
         })
         .map(|scenario| scenario.name.clone())
 }

@@ -15,6 +15,7 @@ use crate::model::ServerVersion;
 use crate::simulator::launch::{self, LaunchOptions, Simulator};
 use crate::simulator::workload::pace::Pace;
 use crate::sqlserver::{Authentication, ConnectOptions, Connection, Encryption, ServerAddress};
+use crate::statements::latency_seconds;
 use secrecy::SecretString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ pub(in crate::cli) async fn run(
 /// A survey starts the load before the window opens: the load then lasts as much longer.
 fn load_length(scenarios: &[&Scenario], window: Duration) -> Duration {
     let of_survey = |scenario: &&Scenario| {
-        let latency = scenario.session.dispatch_latency_seconds;
+        let latency = latency_seconds(scenario);
         scenario.survey.as_ref().map_or(0, |survey| survey.seconds + 2 * latency)
     };
     window + Duration::from_secs(scenarios.iter().map(of_survey).sum())

@@ -108,6 +108,7 @@ fn marked(name: &str, mark: Option<Mark>) -> String {
         Some(Mark::Reset) => "reset",
         Some(Mark::Restarted) => "since restart",
         Some(Mark::Missing) => "gone",
+        Some(Mark::Renamed) => "renamed",
     };
     format!("{name} ({told})")
 }

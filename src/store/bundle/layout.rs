@@ -1,7 +1,7 @@
 //! Owns where things stand in a bundle: member names and the JSON that exists only there.
 
 use super::MapKey;
-use crate::model::{ServerIdentity, SessionEvidence, Tool, TraceFlagUse, UtcMicros, Window};
+use crate::model::{ServerIdentity, SessionEvidence, Table, Tool, TraceFlagUse, UtcMicros, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const STATEMENTS: &str = "statements.jsonl";
 pub(super) const SESSIONS: &str = "sessions.json";
 pub(super) const SAMPLES: &str = "snapshots/samples.json";
+pub(super) const SERIES: &str = "snapshots/series.json";
 pub(super) const MODULES: &str = "modules.json";
 pub(super) const PROBLEMS: &str = "problems.json";
 pub(super) const REPORT: &str = "report.json";
@@ -46,6 +47,8 @@ pub(super) struct Assembly {
     pub(super) other_event_sessions: Vec<String>,
     #[serde(default)]
     pub(super) other_runs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) statements: Option<Table>,
     /// When the tables under `snapshots/before` were taken.
     pub(super) before_at: Option<UtcMicros>,
     /// When the tables under `snapshots/after` were taken.
@@ -82,7 +85,7 @@ pub(super) fn table_name<'a>(folder: &str, member: &'a str) -> Option<&'a str> {
 
 /// Whether a reader of this version makes use of a member.
 pub(super) fn is_known(member: &str) -> bool {
-    [MANIFEST, STATEMENTS, SESSIONS, SAMPLES, MODULES, PROBLEMS, REPORT].contains(&member)
+    [MANIFEST, STATEMENTS, SESSIONS, SAMPLES, SERIES, MODULES, PROBLEMS, REPORT].contains(&member)
         || target_number(member).is_some()
         || [BEFORE, AFTER].iter().any(|folder| table_name(folder, member).is_some())
 }

@@ -6,7 +6,7 @@
 use super::{
     Bundle, MAX_MEMBERS, MAX_UNPACKED_BYTES, SCHEMA, StatementRecord, TargetMember,
     layout::{
-        AFTER, Assembly, BEFORE, MANIFEST, MODULES, Manifest, PROBLEMS, REPORT, SAMPLES, SESSIONS, STATEMENTS,
+        AFTER, Assembly, BEFORE, MANIFEST, MODULES, Manifest, PROBLEMS, REPORT, SAMPLES, SERIES, SESSIONS, STATEMENTS,
         TargetOf, is_known, is_safe_name, table_name, target_number,
     },
     write::sha256_hex,
@@ -66,6 +66,8 @@ fn unpack(reader: impl Read + Seek, limits: Limits) -> Result<Bundle, StoreError
         before: members.snapshot(BEFORE, assembly.before_at),
         after: members.snapshot(AFTER, assembly.after_at),
         samples: members.json(SAMPLES),
+        series: members.json(SERIES),
+        statements: assembly.statements,
         trace_flags: assembly.trace_flags,
         modules: members.json(MODULES),
         map_names: assembly.map_names,

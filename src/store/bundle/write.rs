@@ -3,7 +3,7 @@
 use super::{
     Bundle, MAX_MEMBERS, MAX_UNPACKED_BYTES, SCHEMA,
     layout::{
-        AFTER, Assembly, BEFORE, MANIFEST, MODULES, Manifest, PROBLEMS, REPORT, SAMPLES, SESSIONS, STATEMENTS,
+        AFTER, Assembly, BEFORE, MANIFEST, MODULES, Manifest, PROBLEMS, REPORT, SAMPLES, SERIES, SESSIONS, STATEMENTS,
         TargetOf, table_member, target_member,
     },
 };
@@ -61,6 +61,9 @@ fn members(bundle: &Bundle) -> Result<Vec<Member>, StoreError> {
         }
     }
     members.push(json(SAMPLES, &evidence.samples)?);
+    if !evidence.series.is_empty() {
+        members.push(json(SERIES, &evidence.series)?);
+    }
     members.push(json(MODULES, &evidence.modules)?);
     members.push(json(PROBLEMS, &evidence.problems)?);
     if let Some(report) = &bundle.report_json {
@@ -97,6 +100,7 @@ fn assembly(bundle: &Bundle) -> Assembly {
         map_names: evidence.map_names.clone(),
         other_event_sessions: evidence.other_event_sessions.clone(),
         other_runs: evidence.other_runs.clone(),
+        statements: evidence.statements.clone(),
         before_at: taken_at(&evidence.before),
         after_at: taken_at(&evidence.after),
     }

@@ -312,7 +312,7 @@ proptest! {
                 Some(Mark::New) => prop_assert!(!old.contains(&row.name) && new.contains(&row.name)),
                 Some(Mark::Missing) => prop_assert!(!new.contains(&row.name) && zeros),
                 Some(Mark::Reset) => prop_assert!(zeros && (grown.cleared || grown.reset.contains(&row.name))),
-                Some(Mark::Restarted) => prop_assert!(false, "nothing restarted"),
+                Some(mark @ (Mark::Restarted | Mark::Renamed)) => prop_assert!(false, "{mark:?}"),
                 None => prop_assert!(old.contains(&row.name) && new.contains(&row.name) && !zeros),
             }
         }

@@ -181,7 +181,7 @@ async fn event_sessions_of_others_and_of_other_runs_are_told_apart() {
             deadline_unix: now.unix_seconds() + 3_600,
             flags: Vec::new(),
         };
-        marker.for_scenario(scenario).to_string()
+        marker.for_session(scenario).to_string()
     };
     let lab = Lab::new(ServerVersion::V2019, |_| {}).await;
     let limit = Duration::from_secs(20);

@@ -268,6 +268,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
             tool: Tool { name: "xestack".to_owned(), version: "0.1.0".to_owned() },
             capture,
             verdict,
+            further: vec![],
             findings,
             stacks,
             waits,
@@ -275,5 +276,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
             spinlocks,
             files: vec![],
             databases: vec![],
+            pages: vec![],
+            queries: vec![],
         })
 }

@@ -202,6 +202,7 @@ pub(super) fn cpu_bound_yields() -> Report {
                 },
             ],
         },
+        further: vec![],
         findings: vec![
             Finding {
                 name: "yield_origin".to_owned(),
@@ -259,6 +260,8 @@ pub(super) fn cpu_bound_yields() -> Report {
         ],
         files: vec![],
         databases: vec![],
+        pages: vec![],
+        queries: vec![],
     }
 }
 

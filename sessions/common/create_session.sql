@@ -1,11 +1,10 @@
 CREATE EVENT SESSION {session_name} ON {scope}
-ADD EVENT sqlos.wait_info (
-    ACTION (package0.{callstack_action})
-    WHERE {keys}opcode = 1 AND {filters}package0.counter <= {max_events}
+ADD EVENT {event} (
+    {action}WHERE {keys}{tests}{filters}package0.counter <= {max_events}
 )
 ADD TARGET package0.{target} (
-    SET filtering_event_name = N'sqlos.wait_info', slots = {slots},
-        source_type = 1, source = N'package0.{callstack_action}'
+    SET filtering_event_name = {event_text}, slots = {slots},
+        source_type = {source_type}, source = {source}
 )
 WITH (
     MAX_MEMORY = {max_memory_kb} KB,

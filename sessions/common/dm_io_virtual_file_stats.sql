@@ -1,0 +1,3 @@
+SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall_read_ms, v.num_of_writes,
+       v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes
+FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v

@@ -1,0 +1,2 @@
+SELECT v.database_id, v.persistent_version_store_size_kb
+FROM sys.dm_tran_persistent_version_store_stats AS v
