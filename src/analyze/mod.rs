@@ -2,6 +2,7 @@
 //! catalogue give the same report, whatever the machine, and every input gives one.
 
 mod agreement;
+pub mod auto;
 pub mod cache;
 pub mod classify;
 pub mod combine;
@@ -292,7 +293,8 @@ fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
     }
     match facts.scope {
         // The capture itself may have said so, and why.
-        Scope::Nothing if facts.question == Question::FileLatency => None,
+        // These ask nothing that takes stacks.
+        Scope::Nothing if matches!(facts.question, Question::FileLatency | Question::Any) => None,
         Scope::Nothing if counters => (!said)
             .then(|| Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them")),
         Scope::Unknown => Some(

@@ -1,6 +1,7 @@
 //! Owns what is asked of a set of evidence: sessions of several scenarios may have been captured together, and each of them
 //! asks one question.
 
+use super::auto::AUTO;
 use super::classify::{Captured, LATCH_WAITS, PAGE_LATCH_WAITS, wait_types};
 use crate::{
     catalog::{Catalog, sessions::Question},
@@ -29,6 +30,9 @@ pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
         if !asked.contains(&one) {
             asked.push(one);
         }
+    }
+    if evidence.scenario.as_deref() == Some(AUTO) {
+        asked.push(Asked { scenario: AUTO.to_owned(), question: Question::Any });
     }
     if asked.is_empty() {
         let question = by_events(evidence);

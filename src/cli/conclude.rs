@@ -26,6 +26,13 @@ pub(super) fn analyse(evidence: &Evidence) -> Result<Report, Failure> {
     Ok(analyze::analyze(evidence, &catalog()?, tool()))
 }
 
+/// Prints the report of evidence that no window was opened for, and gives the exit code.
+pub(super) fn answer(evidence: &Evidence, output: &ReportOutput, printer: &Printer) -> Result<Exit, Failure> {
+    let report = analyse(evidence)?;
+    printer.report(&report, output)?;
+    Ok(Exit::of_problems(&report.capture.problems))
+}
+
 /// A capture that is analysed and, where one is wanted, in its bundle.
 pub(super) struct Concluded {
     pub report: Report,

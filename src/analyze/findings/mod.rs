@@ -60,7 +60,7 @@ pub fn findings(facts: &Facts<'_>, asked: &[Asked]) -> Vec<Finding> {
             Question::Snapshot => snapshot::findings(facts),
             Question::FileLatency => file_latency::findings(facts),
             Question::Waits => waits::findings(facts),
-            Question::Yields | Question::Spinlock => Vec::new(),
+            Question::Yields | Question::Spinlock | Question::Any => Vec::new(),
         });
     }
     findings.push(cpu_consumer::finding(facts));

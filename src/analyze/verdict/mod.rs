@@ -6,6 +6,7 @@ mod reasons;
 mod spinlock;
 
 use super::{
+    auto,
     classify::Captured,
     facts::{Facts, Scope},
     file_latency,
@@ -113,6 +114,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Question::Snapshot => snapshot::verdict(facts, findings),
         Question::FileLatency => file_latency::verdict(facts, findings),
         Question::Waits => waits::verdict(facts, findings),
+        Question::Any => auto::verdict(&auto::choose(facts.evidence, facts.catalog)),
     }
 }
 

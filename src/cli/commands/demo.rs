@@ -4,10 +4,12 @@ use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
+use crate::analyze::auto::AUTO;
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
+use crate::cli::commands::auto::{self, Chosen};
 use crate::cli::commands::capture::{embedded_sessions, failed, filtered};
-use crate::cli::conclude::{conclude, finish};
+use crate::cli::conclude::{answer, catalog, conclude, finish};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
@@ -27,7 +29,11 @@ pub(in crate::cli) async fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let sessions = Arc::new(embedded_sessions()?);
-    let scenarios = sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let is_auto = arguments.scenario == AUTO;
+    let named = if is_auto { "sos-yield" } else { &arguments.scenario };
+    let scenarios = sessions.joined_scenarios(named).map_err(|error| Failure::new(Exit::Usage, error))?;
+    // A burst begins with an event session; what is looked at without one needs a load that is there already.
+    let is_steady = is_auto || scenarios.iter().all(|scenario| scenario.sessions.is_empty());
     let own_workload = scenarios.first().map(|scenario| scenario.workload.clone()).unwrap_or_default();
     let workload = arguments.workload.clone().unwrap_or(own_workload);
     let load = load_length(&scenarios, arguments.window);
@@ -38,7 +44,7 @@ pub(in crate::cli) async fn run(
         listen: arguments.listen,
         version: arguments.server_version,
         workload: workload.clone(),
-        pace: Pace::Burst(load),
+        pace: if is_steady { Pace::Steady } else { Pace::Burst(load) },
         seed: arguments.seed,
         faults: arguments.fault.clone(),
         ..LaunchOptions::default()
@@ -60,11 +66,22 @@ pub(in crate::cli) async fn run(
         here: Owner::this_process(),
     };
     let trace_flags = trace_flags(&arguments, printer);
+    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, &catalog()?, printer).await? {
+        Chosen::Scenario(scenario, chosen) => (scenario, chosen),
+        Chosen::Nothing(evidence) => {
+            simulator.stop().await;
+            return answer(&evidence, &arguments.report, printer);
+        }
+    };
     let options = CaptureOptions {
         trace_flags,
-        ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state.path.clone()))
+        every: arguments.every,
+        ..filtered(&arguments.filters, CaptureOptions::new(&scenario, arguments.window, state.path.clone()))
     };
-    let result = Box::pin(agent::capture(&surroundings, &options)).await;
+    let mut result = Box::pin(agent::capture(&surroundings, &options)).await;
+    if let Ok(outcome) = &mut result {
+        outcome.evidence.problems.extend(chosen);
+    }
     // Asked over a connection of its own, of the server and not of the run.
     let afterwards = afterwards(&connect, &sessions, arguments.server_version).await;
     let exit = match result {
