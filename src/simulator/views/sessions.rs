@@ -208,11 +208,16 @@ pub fn connections(source: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_os_tasks.
 pub fn tasks(source: Source<'_>) -> Vec<Record> {
+    let waiters = waiting::waiters(source);
     let rows = seen(source).into_iter().filter(|session| session.running).map(|session| {
-        let on_cpu = is_on_cpu(&session, source);
+        let state = match waiters.iter().any(|waiter| waiter.spid == session.spid) {
+            true => "SUSPENDED",
+            false if is_on_cpu(&session, source) => "RUNNING",
+            false => "RUNNABLE",
+        };
         Record::new()
             .with("task_address", task_address(session.spid))
-            .with("task_state", if on_cpu { "RUNNING" } else { "RUNNABLE" })
+            .with("task_state", state)
             .with("scheduler_id", source.instance.truth().machine.scheduler_of(session.spid))
             .with("session_id", i32::from(session.spid))
             .with("exec_context_id", 0)
