@@ -127,7 +127,7 @@ pub fn master_files(source: Source<'_>) -> Vec<Record> {
 pub fn database_files(source: Source<'_>) -> Vec<Record> {
     let folder = properties::data_path(source.instance);
     let since = source.since_start();
-    let Some(shown) = source.current_database() else { return Vec::new() };
+    let Some(shown) = source.database_of(source.session) else { return Vec::new() };
     shown.database.files.iter().map(|file| of_file(since, shown.database.id, file, &folder)).collect()
 }
 

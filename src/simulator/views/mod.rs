@@ -104,9 +104,10 @@ impl<'a> Source<'a> {
         self.state.databases.shown(self.instance.all_databases())
     }
 
-    /// The reader's.
-    fn current_database(&self) -> Option<Shown<'a>> {
-        self.databases().find(|shown| shown.name == self.session.database)
+    /// A session's database, though it may have another name by now.
+    fn database_of(&self, session: &SessionContext) -> Option<Shown<'a>> {
+        let by_name = self.databases().find(|shown| shown.name == session.database);
+        by_name.or_else(|| self.databases().find(|shown| shown.database.name == session.database))
     }
 
     /// Microseconds in which the load was on since the server started.

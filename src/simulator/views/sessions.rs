@@ -75,7 +75,7 @@ fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
 }
 
 fn database_id(source: Source<'_>, context: &SessionContext) -> i32 {
-    source.databases().find(|known| known.name == context.database).map_or(1, |known| known.database.id)
+    source.database_of(context).map_or(1, |known| known.database.id)
 }
 
 fn connection_id(spid: u16) -> Datum {

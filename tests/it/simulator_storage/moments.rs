@@ -15,6 +15,7 @@ fn writes(client: &mut Client) -> Vec<String> {
 fn a_database_has_another_name_from_then_on() {
     let faults = ["renamed-database@sys.databases", "renamed-database=inside@2"];
     let lab = Lab::with(V2019, &faults, storage());
+    let mut connected = lab.client();
     let mut client = lab.login("master");
     assert_eq!(client.rows("SELECT DB_NAME(5), DB_NAME(8)"), [["Shop", "Inside"]]);
     assert_eq!(client.rows("SELECT DB_NAME(5), DB_NAME(8)"), [["Shop", "Inside_renamed"]]);
@@ -23,6 +24,7 @@ fn a_database_has_another_name_from_then_on() {
     assert_eq!(client.try_rows("USE Shop"), Err(911));
     assert_eq!(client.try_rows("USE Shop_renamed"), Ok(vec![]));
     assert_eq!(client.rows("SELECT name FROM sys.database_files ORDER BY file_id"), [["Shop"], ["Shop_log"]]);
+    assert_eq!(connected.rows("SELECT name FROM sys.database_files ORDER BY file_id"), [["Shop"], ["Shop_log"]]);
     let log = "SELECT COUNT(*) FROM sys.dm_os_performance_counters WHERE instance_name = N'Shop_renamed'";
     assert_eq!(client.number(log), 5);
 }
