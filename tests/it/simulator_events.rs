@@ -10,7 +10,7 @@ mod life_cycle;
 mod targets;
 mod trace_flags;
 mod versions;
-mod views;
+pub(crate) mod views;
 mod workload;
 mod workloads;
 

@@ -15,6 +15,7 @@ pub mod recipe;
 pub mod shares;
 pub mod spinlocks;
 pub mod stacks;
+pub mod storage;
 pub mod wait_types;
 
 use crate::simulator::versions::VersionData;
@@ -28,6 +29,7 @@ use machine::Machine;
 use recipe::Recipe;
 use stacks::StackTable;
 use std::str::FromStr;
+use storage::Storage;
 
 /// What the simulated server does. Each has a module in [`cases`] that says what is true of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -144,6 +146,8 @@ pub struct Truth {
     pub event_sessions: Vec<&'static str>,
     /// Whether symbol files are missing.
     pub symbols_missing: bool,
+    /// Databases, files and what else it does beside waiting.
+    pub storage: Storage,
 }
 
 impl Truth {

@@ -7,6 +7,7 @@ use crate::simulator::workload::kinds::Rhythm;
 use crate::simulator::workload::machine::Machine;
 use crate::simulator::workload::paths::Path;
 use crate::simulator::workload::stacks::StackTable;
+use crate::simulator::workload::storage::Storage;
 use crate::simulator::workload::{Truth, events};
 
 /// Yields of one burst that share their call paths.
@@ -71,6 +72,8 @@ pub struct Recipe {
     pub observer: Option<(u64, &'static str)>,
     /// Whether symbol files are missing, so that the nearest exports are shown.
     pub symbols_missing: bool,
+    /// Databases, files and what else it does beside waiting.
+    pub storage: Storage,
 }
 
 impl Recipe {
@@ -108,6 +111,7 @@ impl Recipe {
             connections: self.connections,
             event_sessions: self.observer.iter().map(|(_, ddl)| *ddl).collect(),
             symbols_missing: self.symbols_missing,
+            storage: self.storage.clone(),
         }
     }
 

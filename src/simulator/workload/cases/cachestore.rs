@@ -12,6 +12,7 @@
 use crate::simulator::workload::machine::{Machine, Node};
 use crate::simulator::workload::paths::yields;
 use crate::simulator::workload::recipe::{Recipe, Spins, Work, Yields};
+use crate::simulator::workload::storage::Storage;
 
 const MACHINE: Machine = Machine {
     nodes: &[
@@ -72,5 +73,6 @@ pub fn recipe() -> Recipe {
         work: Work { batches: 96_000, lock_requests: 410_000 },
         observer: None,
         symbols_missing: false,
+        storage: Storage::default(),
     }
 }

@@ -11,6 +11,7 @@ use crate::simulator::workload::events::BACKOFFS_PER_EVENT;
 use crate::simulator::workload::machine::Machine;
 use crate::simulator::workload::paths::yields;
 use crate::simulator::workload::recipe::{Recipe, Spins, Work, Yields};
+use crate::simulator::workload::storage::Storage;
 
 /// Yields of one burst.
 pub const YIELDS: u64 = 20_647;
@@ -63,5 +64,6 @@ pub fn recipe() -> Recipe {
         work: Work { batches: 0, lock_requests: 9_500_000 },
         observer: None,
         symbols_missing: false,
+        storage: Storage::default(),
     }
 }
