@@ -2,18 +2,24 @@
 
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::counters::{Counters, Cumulative, LatchCounter, SpinlockCounter, WaitCounter};
-use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, number, push_wait, wait_key};
+use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, WaitKind, number, push_wait, wait_key};
 use crate::simulator::workload::recipe::Spins;
 use crate::simulator::workload::stacks::{self, StackTable};
 use crate::simulator::workload::{UPTIME_HOURS, spinlocks, wait_types};
 
-/// What a load adds in one burst.
+/// Wait type, waits, wait time, signal time in ms.
+pub type WaitIncrement = (&'static str, u64, u64, u64);
+
+/// Latch class, requests, wait time in ms.
+pub type LatchIncrement = (&'static str, u64, u64);
+
+/// What a load adds in one burst. What stands there more than once counts together.
 #[derive(Debug, Clone, Copy)]
 pub struct Increments<'a> {
-    /// Wait type, waits, wait time, signal time in ms.
-    pub waits: &'a [(&'static str, u64, u64, u64)],
-    /// Class, requests, wait time in ms.
-    pub latches: &'a [(&'static str, u64, u64)],
+    /// Waits.
+    pub waits: &'a [WaitIncrement],
+    /// Latches.
+    pub latches: &'a [LatchIncrement],
     /// Spinlocks.
     pub spinlocks: &'a [Spins],
 }
@@ -21,8 +27,10 @@ pub struct Increments<'a> {
 /// All counters of a version: what stood there before, the background, and the load.
 pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
     let waits = wait_types::of_version(version.version).map(|wait| {
-        let (_, count, wait_ms, signal_ms) =
-            load.waits.iter().copied().find(|(name, ..)| *name == wait.name).unwrap_or((wait.name, 0, 0, 0));
+        let more = |part: fn(&WaitIncrement) -> u64| {
+            load.waits.iter().filter(|(name, ..)| *name == wait.name).map(part).sum::<u64>()
+        };
+        let (count, wait_ms, signal_ms) = (more(|more| more.1), more(|more| more.2), more(|more| more.3));
         let base = wait.base + wait.per_hour * UPTIME_HOURS;
         let base_ms = base * wait.each_ms;
         let base_signal_ms = if wait.name == "SOS_SCHEDULER_YIELD" { base_ms - base_ms / 3_000 } else { base_ms / 50 };
@@ -40,8 +48,10 @@ pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
     });
     let latches = spinlocks::latch_classes().iter().map(|class| {
         let [requests, wait_ms, max_ms] = class.base;
-        let (_, count, time) =
-            load.latches.iter().copied().find(|(name, ..)| *name == class.name).unwrap_or((class.name, 0, 0));
+        let more = |part: fn(&LatchIncrement) -> u64| {
+            load.latches.iter().filter(|(name, ..)| *name == class.name).map(part).sum::<u64>()
+        };
+        let (count, time) = (more(|more| more.1), more(|more| more.2));
         LatchCounter {
             name: class.name,
             requests: Cumulative::loaded(requests, count),
@@ -76,8 +86,8 @@ pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds:
     };
     for (session, wait) in (2_u16..).zip(wait_types::of_version(version.version).filter(|wait| wait.per_hour > 0)) {
         let mut stack = |top: &[&'static str; 3]| {
-            let wait_frame = "sqldk!EventInternal<SuspendQueueSLock>::Wait+0x1f2";
-            stacks.add(top.iter().copied().chain([wait_frame, owner(wait.name)]).chain(bottom.iter().copied()))
+            let under = [stacks::primitive(version), owner(wait.name)];
+            stacks.add(top.iter().copied().chain(under).chain(bottom.iter().copied()))
         };
         let tops = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED];
         let stack = tops.map(|top| stack(&top));
@@ -90,6 +100,13 @@ pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds:
             ("sqlserver.sql_text", FieldValue::Text(String::new())),
             ("sqlos.scheduler_id", number(session % 8)),
         ];
-        push_wait(kinds, &common, key, stack, Rhythm::PerHour(wait.per_hour), wait.each_ms, 0);
+        let rhythm = Rhythm::PerHour(wait.per_hour);
+        push_wait(
+            kinds,
+            version,
+            &common,
+            stack,
+            &WaitKind { key, rhythm, duration: wait.each_ms, signal: 0, resource: None },
+        );
     }
 }
