@@ -11,6 +11,7 @@ mod targets;
 mod trace_flags;
 mod versions;
 mod views;
+mod waits;
 mod workload;
 mod workloads;
 

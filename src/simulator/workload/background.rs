@@ -1,8 +1,9 @@
 //! Owns what every workload has in common: what the counters say before it, and the system's own waits.
 
+use crate::simulator::maps;
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::counters::{Counters, Cumulative, LatchCounter, SpinlockCounter, WaitCounter};
-use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, WaitKind, number, push_wait, wait_key};
+use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, WaitKind, number, push_wait};
 use crate::simulator::workload::recipe::Spins;
 use crate::simulator::workload::stacks::{self, StackTable};
 use crate::simulator::workload::{UPTIME_HOURS, spinlocks, wait_types};
@@ -77,6 +78,7 @@ pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
 /// System tasks that wait all the time, whatever the load.
 pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds: &mut Vec<EventKind>) {
     let bottom = stacks::task_bottom(version);
+    let types = maps::map(version, "wait_types");
     let owner = |name: &str| match name {
         "LAZYWRITER_SLEEP" => "sqlmin!BPool::LazyWriter+0x2a7",
         "XE_TIMER_EVENT" => "sqldk!XE_TimerManager::Run+0x1b1",
@@ -91,7 +93,7 @@ pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds:
         };
         let tops = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED];
         let stack = tops.map(|top| stack(&top));
-        let key = wait_key(version, wait.map_text);
+        let key = types.as_ref().and_then(|map| map.key(wait.map_text)).map_or(0, u64::from);
         let common = [
             ("sqlserver.session_id", number(session)),
             ("sqlserver.database_id", number(1_u8)),
