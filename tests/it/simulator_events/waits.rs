@@ -255,7 +255,7 @@ fn server(workload: Workload, version: ServerVersion, pace: Pace) -> Server {
 /// An event session on the ends of a type's waits, by stack.
 fn start_by_stack(server: &Server, wait_type: &str) {
     let event = if wait_type.starts_with("PREEMPTIVE_") { "wait_info_external" } else { "wait_info" };
-    let key = wait_key(data(server.instance.version()), wait_type).unwrap();
+    let key = wait_key(server.instance.version_data(), wait_type).unwrap();
     let event = format!("sqlos.{event}(ACTION(package0.callstack) WHERE wait_type = {key} AND opcode = 1)");
     server.start(wait_type, &event, CALLSTACKS);
 }
