@@ -44,7 +44,18 @@ pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
 pub fn is_of(session: &SessionEvidence, scenario: &str, question: Question) -> bool {
     match &session.scenario {
         Some(its) => its == scenario,
-        None => of_events(&session.context).is_none_or(|its| its == question),
+        // A site's own scenario may be about any events.
+        None => question == Question::Waits || of_events(&session.context).is_none_or(|its| its == question),
+    }
+}
+
+/// Whether a session can tell of scheduler yields: it was made for them, or is of a file whose events are of no other
+/// question.
+pub fn is_of_yields(session: &SessionEvidence, catalog: &Catalog) -> bool {
+    let scenario = session.scenario.as_deref().and_then(|name| catalog.sessions.scenario(name).ok());
+    match scenario {
+        Some(scenario) => scenario.question == Question::Yields,
+        None => of_events(&session.context).is_none_or(|its| its == Question::Yields),
     }
 }
 
@@ -64,7 +75,8 @@ fn of_events(context: &EventContext) -> Option<Question> {
     }
 }
 
-/// The question that the captured events are of: that of the first of these that any session is of.
+/// The question that the captured events are of: the first of these that any session is of. Every question of waits has a
+/// place in the order.
 fn by_events(evidence: &Evidence) -> Question {
     const ORDER: [Question; 4] = [Question::Yields, Question::Spinlock, Question::Latch, Question::PageLatch];
     let of = |question: &Question| evidence.sessions.iter().any(|s| of_events(&s.context) == Some(*question));
