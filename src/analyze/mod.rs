@@ -81,7 +81,7 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let slots = classes_by_session(&evidence.sessions, &located, &cache);
     let files = files::files(evidence, &measures);
     let databases = databases::databases(evidence, &measures);
-    let pages = pages::pages(evidence);
+    let pages = pages::pages(evidence, &settings.shares).rows;
     let queries = queries::queries(evidence, &settings.shares);
     let mut facts = Facts {
         evidence,
