@@ -3,6 +3,7 @@
 
 mod agreement;
 pub mod cache;
+mod cells;
 pub mod classify;
 pub mod combine;
 pub mod databases;
