@@ -6,7 +6,7 @@ use super::{
     deltas::Deltas,
     files::Files,
     measures::Measures,
-    sessions,
+    question, sessions,
     shares::Tally,
     spinlock::Backoffs,
     wrong_symbols::Trust,
@@ -106,6 +106,11 @@ impl Facts<'_> {
         };
         let row = rows.iter().find(|row| row.wait_type == YIELD_WAIT).cloned().unwrap_or(none);
         matches!(row.mark, None | Some(Mark::New)).then_some(row)
+    }
+
+    /// Whether a session was made for the scenario that asks; of a file, whether its events are of the question.
+    pub fn owns(&self, session: &SessionEvidence) -> bool {
+        question::is_of(session, &self.scenario, self.question)
     }
 
     /// What the events of a merged stack are; its slots are all of one kind of session.

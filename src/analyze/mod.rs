@@ -27,6 +27,7 @@ pub mod sessions;
 pub mod shares;
 pub mod snapshot;
 pub mod spinlock;
+pub mod target_waits;
 pub mod verdict;
 pub mod waits;
 pub mod words;
@@ -84,7 +85,7 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let mut facts = Facts {
         evidence,
         question,
-        scenario,
+        scenario: scenario.clone(),
         catalog,
         measures,
         deltas,
@@ -103,14 +104,17 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
 
     let findings = findings::findings(&facts, &asked);
     let verdict = verdict::verdict(&facts, &findings);
+    let mut differences: Vec<Problem> = agreement::problem(&facts).into_iter().collect();
     let mut further = Vec::new();
     for other in asked.iter().skip(1) {
         facts.question = other.question;
         facts.scenario.clone_from(&other.scenario);
         further.push(Answer { scenario: other.scenario.clone(), verdict: verdict::verdict(&facts, &findings) });
+        differences.extend(agreement::problem(&facts));
     }
     facts.question = question;
-    let problems = problems(&facts, &merged, verdict.kind);
+    facts.scenario = scenario;
+    let problems = problems(&facts, &merged, verdict.kind, differences);
     let stacks = stacks(&merged, facts.items.clone());
     Report {
         schema: SCHEMA.to_owned(),
@@ -264,13 +268,13 @@ fn held(sum: u128) -> u64 {
 }
 
 /// Everything that went other than it should have: while collecting, in the documents, and in what they show.
-fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec<Problem> {
+fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind, differences: Vec<Problem>) -> Vec<Problem> {
     let mut problems = facts.evidence.problems.clone();
     problems.extend(facts.evidence.sessions.iter().flat_map(sessions::problems));
     problems.extend(facts.deltas.problems.iter().cloned());
     problems.extend(facts.files.problems.iter().cloned());
     problems.extend(facts.databases.problems.iter().cloned());
-    problems.extend(agreement::problem(facts));
+    problems.extend(differences);
     problems.extend(agreement::coverage_problem(facts));
     problems.extend(own_session::waits_included(facts.evidence));
     problems.extend(symbol_problems(facts, merged, kind));

@@ -6,7 +6,7 @@ mod reasons;
 mod spinlock;
 
 use super::{
-    classify::Captured,
+    classify::{Captured, YIELD_WAIT},
     facts::{Facts, Scope},
     file_latency,
     findings::{
@@ -16,6 +16,7 @@ use super::{
     },
     latch, log_write, page_latch, sessions, snapshot,
     spinlock::names::wanted_by_callers,
+    target_waits::TargetWaits,
     waits,
     words::{count, counted, percent, percent_range},
     wrong_symbols::Trust,
@@ -23,8 +24,8 @@ use super::{
 use crate::catalog::sessions::Question;
 use crate::model::{Confidence, Finding, SessionEvidence, StackClass, Verdict, VerdictKind};
 
-use confidence::{Limit, confidence_of, unmet};
-use next_steps::NO_RISK;
+pub(in crate::analyze) use confidence::{Limit, confidence_of, limited, unmet};
+pub(in crate::analyze) use next_steps::NO_RISK;
 pub use next_steps::{SAY_CONTEXT, symbols};
 
 /// Why nothing could be decided.
@@ -139,13 +140,9 @@ fn on_yields(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
 
 /// Yields below both limits of the settings, by counters that hold.
 fn has_no_contention(facts: &Facts<'_>) -> bool {
-    let settings = &facts.settings().no_contention;
-    let rate = facts.yield_waits().zip(facts.measures.elapsed_ms);
+    let waits = TargetWaits::of(facts, |wait| wait == YIELD_WAIT);
     matches!(facts.scope, Scope::Yields | Scope::Nothing)
-        && rate.is_some_and(|(row, elapsed)| {
-            let per_second = row.waiting_tasks as f64 * 1_000.0 / elapsed as f64;
-            row.share < settings.wait_share && per_second < settings.events_per_second
-        })
+        && waits.is_some_and(|waits| waits.are_negligible(&facts.settings().no_contention))
 }
 
 fn undecided(facts: &Facts<'_>) -> Undecided {
@@ -225,13 +222,11 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
         );
     }
     let concludes = !matches!(conclusion, Conclusion::Inconclusive(_));
-    if let Some(first) = limits.first().filter(|_| concludes && confidence != Confidence::High) {
-        sentences.push(format!("Confidence is {}: {first}.", confidence_name(confidence)));
-    }
+    sentences.extend(limited(confidence, limits).filter(|_| concludes));
     sentences.join(" ")
 }
 
-fn confidence_name(confidence: Confidence) -> &'static str {
+pub(in crate::analyze) fn confidence_name(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "low",
         Confidence::Medium => "medium",

@@ -11,7 +11,7 @@ use crate::{
     model::{NextStep, ServerVersion, StackClass},
 };
 
-pub(super) const NO_RISK: &str = "none: it only reads";
+pub(in crate::analyze) const NO_RISK: &str = "none: it only reads";
 /// What to do where the kind of the events is not known.
 pub const SAY_CONTEXT: &str =
     "Say what the events are, for example: --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD.";
