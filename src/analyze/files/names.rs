@@ -56,7 +56,7 @@ impl Moment {
         self.files.get(&(key.database_id(), key.file_id()))
     }
 
-    fn database(&self, key: &Key) -> Option<&str> {
+    fn database<'a>(&'a self, key: &'a Key) -> Option<&'a str> {
         match &key.database {
             Part::Name(name) => Some(name),
             Part::Id(id) => {
@@ -66,7 +66,7 @@ impl Moment {
         }
     }
 
-    fn file(&self, key: &Key) -> Option<&str> {
+    fn file<'a>(&'a self, key: &'a Key) -> Option<&'a str> {
         match &key.file {
             Part::Name(name) => Some(name.as_str()).filter(|name| !name.is_empty()),
             Part::Id(_) => {
