@@ -15,6 +15,7 @@ pub mod findings;
 pub mod frames;
 pub mod latch;
 pub mod log_write;
+mod maintenance;
 pub mod measures;
 pub mod merge;
 pub mod own_session;

@@ -19,6 +19,10 @@ pub use verdicts::{
     AgreementSettings, BucketSettings, GateSettings, NoBackoffSettings, NoContentionSettings, ObserverSettings,
     ShareSettings, SpinSettings, SpinlockGateSettings, SpinlockSettings, YieldSettings,
 };
+pub use verdicts::{
+    FileGateSettings, FileLatencySettings, IoWaitSettings, LogFileSettings, LogWriteGateSettings, LogWriteSettings,
+    MaintenanceSettings, SnapshotGateSettings, SnapshotSettings, WriterFrames,
+};
 pub use waits::{WaitCategories, WaitCategory};
 
 use serde::de::DeserializeOwned;
@@ -26,7 +30,7 @@ use sessions::{Sessions, SessionsError};
 use std::sync::Arc;
 
 /// All files that are built in, by their path in the repository.
-const EMBEDDED: [(&str, &str); 8] = [
+const EMBEDDED: [(&str, &str); 11] = [
     ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
     ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
     ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
@@ -35,6 +39,9 @@ const EMBEDDED: [(&str, &str); 8] = [
     ("symbols/waits.toml", include_str!("../../symbols/waits.toml")),
     ("sessions/sos-yield/verdict.toml", include_str!("../../sessions/sos-yield/verdict.toml")),
     ("sessions/spinlock/verdict.toml", include_str!("../../sessions/spinlock/verdict.toml")),
+    ("sessions/log-write/verdict.toml", include_str!("../../sessions/log-write/verdict.toml")),
+    ("sessions/snapshot/verdict.toml", include_str!("../../sessions/snapshot/verdict.toml")),
+    ("sessions/file-latency/verdict.toml", include_str!("../../sessions/file-latency/verdict.toml")),
 ];
 
 /// Everything the analysis looks up.
@@ -56,6 +63,12 @@ pub struct Catalog {
     pub sos_yield: YieldSettings,
     /// Thresholds of scenario `spinlock`.
     pub spinlock: SpinlockSettings,
+    /// Thresholds of scenario `log-write`.
+    pub log_write: LogWriteSettings,
+    /// Thresholds of scenario `snapshot`.
+    pub snapshot: SnapshotSettings,
+    /// Thresholds of scenario `file-latency`.
+    pub file_latency: FileLatencySettings,
     /// Scenarios and the statements they are made of.
     pub sessions: Arc<Sessions>,
 }
@@ -139,6 +152,9 @@ impl Catalog {
             waits: load(texts, "symbols/waits.toml")?,
             sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
             spinlock: load(texts, "sessions/spinlock/verdict.toml")?,
+            log_write: load(texts, "sessions/log-write/verdict.toml")?,
+            snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
+            file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
             sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
         })
     }
@@ -202,6 +218,13 @@ mod tests {
         let spinlock = include_str!("../../sessions/spinlock/verdict.toml");
         let upside_down = spinlock.replace("problem_events_per_minute = 10000", "problem_events_per_minute = 10");
         let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
+        let log_write = include_str!("../../sessions/log-write/verdict.toml");
+        let no_bytes = log_write.replace("bytes_per_flush = 15360", "bytes_per_flush = 0");
+        let snapshot = include_str!("../../sessions/snapshot/verdict.toml");
+        let first = snapshot.lines().find(|line| line.starts_with("copy_on_write = ")).unwrap();
+        let no_frames = snapshot.replace(first, "copy_on_write = []");
+        let file_latency = include_str!("../../sessions/file-latency/verdict.toml");
+        let no_factor = file_latency.replace("cumulative_factor = 2.0", "cumulative_factor = 1.0");
         for (file, text, place) in [
             ("symbols/rules.toml", twice.as_str(), "rule[1].id"),
             ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
@@ -212,6 +235,9 @@ mod tests {
             ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
             ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),
             ("sessions/spinlock/verdict.toml", &upside_down, "buckets.problem_events_per_minute"),
+            ("sessions/log-write/verdict.toml", &no_bytes, "gates.bytes_per_flush"),
+            ("sessions/snapshot/verdict.toml", &no_frames, "frames.copy_on_write"),
+            ("sessions/file-latency/verdict.toml", &no_factor, "gates.cumulative_factor"),
         ] {
             let error = with(file, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");

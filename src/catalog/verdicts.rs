@@ -1,5 +1,13 @@
 //! Owns the thresholds of verdicts. They are this project's own unless a source is named, and are printed with the verdict.
 
+mod file_latency;
+mod log_write;
+mod snapshot;
+
+pub use file_latency::{FileGateSettings, FileLatencySettings, IoWaitSettings, MaintenanceSettings};
+pub use log_write::{LogFileSettings, LogWriteGateSettings, LogWriteSettings};
+pub use snapshot::{SnapshotGateSettings, SnapshotSettings, WriterFrames};
+
 use super::{Checked, pattern::any_matches};
 use crate::catalog::Pattern;
 use serde::Deserialize;
