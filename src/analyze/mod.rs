@@ -3,6 +3,7 @@
 
 mod agreement;
 pub mod cache;
+mod cells;
 pub mod classify;
 pub mod combine;
 pub mod databases;
@@ -14,6 +15,7 @@ pub mod findings;
 pub mod frames;
 pub mod latch;
 pub mod log_write;
+mod maintenance;
 pub mod measures;
 pub mod merge;
 pub mod own_session;

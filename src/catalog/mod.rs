@@ -20,6 +20,10 @@ pub use verdicts::{
     NoBackoffSettings, NoContentionSettings, ObserverSettings, PageLatchGateSettings, PageLatchSettings, ShareSettings,
     SpinSettings, SpinlockGateSettings, SpinlockSettings, WaitsSettings, YieldSettings,
 };
+pub use verdicts::{
+    FileGateSettings, FileLatencySettings, IoWaitSettings, LogFileSettings, LogWriteGateSettings, LogWriteSettings,
+    MaintenanceSettings, SnapshotGateSettings, SnapshotSettings, WriterFrames,
+};
 pub use waits::{WaitCategories, WaitCategory};
 
 use serde::de::DeserializeOwned;
@@ -27,7 +31,7 @@ use sessions::{Sessions, SessionsError};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// All files that are built in, by their path in the repository.
-const EMBEDDED: [(&str, &str); 10] = [
+const EMBEDDED: [(&str, &str); 13] = [
     ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
     ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
     ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
@@ -38,6 +42,9 @@ const EMBEDDED: [(&str, &str); 10] = [
     ("sessions/spinlock/verdict.toml", include_str!("../../sessions/spinlock/verdict.toml")),
     ("sessions/latch/verdict.toml", include_str!("../../sessions/latch/verdict.toml")),
     ("sessions/pagelatch/verdict.toml", include_str!("../../sessions/pagelatch/verdict.toml")),
+    ("sessions/log-write/verdict.toml", include_str!("../../sessions/log-write/verdict.toml")),
+    ("sessions/snapshot/verdict.toml", include_str!("../../sessions/snapshot/verdict.toml")),
+    ("sessions/file-latency/verdict.toml", include_str!("../../sessions/file-latency/verdict.toml")),
 ];
 
 /// Everything the analysis looks up.
@@ -65,6 +72,12 @@ pub struct Catalog {
     pub page_latch: PageLatchSettings,
     /// Thresholds of a site's own scenarios by their names, where they have any.
     pub site_waits: BTreeMap<String, WaitsSettings>,
+    /// Thresholds of scenario `log-write`.
+    pub log_write: LogWriteSettings,
+    /// Thresholds of scenario `snapshot`.
+    pub snapshot: SnapshotSettings,
+    /// Thresholds of scenario `file-latency`.
+    pub file_latency: FileLatencySettings,
     /// Scenarios and the statements they are made of.
     pub sessions: Arc<Sessions>,
 }
@@ -151,6 +164,9 @@ impl Catalog {
             latch: load(texts, "sessions/latch/verdict.toml")?,
             page_latch: load(texts, "sessions/pagelatch/verdict.toml")?,
             site_waits: BTreeMap::new(),
+            log_write: load(texts, "sessions/log-write/verdict.toml")?,
+            snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
+            file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
             sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
         })
     }
@@ -228,6 +244,13 @@ mod tests {
         let pages = include_str!("../../sessions/pagelatch/verdict.toml");
         let upside_down = spinlock.replace("problem_events_per_minute = 10000", "problem_events_per_minute = 10");
         let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
+        let log_write = include_str!("../../sessions/log-write/verdict.toml");
+        let no_bytes = log_write.replace("bytes_per_flush = 15360", "bytes_per_flush = 0");
+        let snapshot = include_str!("../../sessions/snapshot/verdict.toml");
+        let first = snapshot.lines().find(|line| line.starts_with("copy_on_write = ")).unwrap();
+        let no_frames = snapshot.replace(first, "copy_on_write = []");
+        let file_latency = include_str!("../../sessions/file-latency/verdict.toml");
+        let no_factor = file_latency.replace("cumulative_factor = 2.0", "cumulative_factor = 1.0");
         for (file, text, place) in [
             ("symbols/rules.toml", twice.as_str(), "rule[1].id"),
             ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
@@ -253,6 +276,9 @@ mod tests {
                 &pages.replace("page_share_low = 0.50", "page_share_low = -0.1"),
                 "gates.page_share_low",
             ),
+            ("sessions/log-write/verdict.toml", &no_bytes, "gates.bytes_per_flush"),
+            ("sessions/snapshot/verdict.toml", &no_frames, "frames.copy_on_write"),
+            ("sessions/file-latency/verdict.toml", &no_factor, "gates.cumulative_factor"),
         ] {
             let error = with(file, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");

@@ -1,13 +1,19 @@
 //! Owns the thresholds of verdicts. They are this project's own unless a source is named, and are printed with the verdict.
 
+mod file_latency;
 mod latch;
+mod log_write;
 mod page_latch;
+mod snapshot;
 mod spinlock;
 mod waits;
 mod yields;
 
+pub use file_latency::{FileGateSettings, FileLatencySettings, IoWaitSettings, MaintenanceSettings};
 pub use latch::{LatchGateSettings, LatchSettings};
+pub use log_write::{LogFileSettings, LogWriteGateSettings, LogWriteSettings};
 pub use page_latch::{InsertSettings, PageLatchGateSettings, PageLatchSettings};
+pub use snapshot::{SnapshotGateSettings, SnapshotSettings, WriterFrames};
 pub use spinlock::{BucketSettings, NoBackoffSettings, ObserverSettings, SpinlockGateSettings, SpinlockSettings};
 pub use waits::WaitsSettings;
 pub use yields::{AgreementSettings, GateSettings, ShareSettings, SpinSettings, YieldSettings};
