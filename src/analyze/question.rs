@@ -5,7 +5,7 @@ use super::auto::AUTO;
 use super::classify::{Captured, LATCH_WAITS, PAGE_LATCH_WAITS, wait_types};
 use crate::{
     catalog::{Catalog, sessions::Question},
-    model::{Evidence, SessionEvidence},
+    model::{EventContext, Evidence, SessionEvidence},
 };
 
 /// A question, and the scenario that asks it.
@@ -43,19 +43,46 @@ pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
     asked
 }
 
-/// The question that the captured events, and without events the counters, are of.
-fn by_events(evidence: &Evidence) -> Question {
-    let any = |of: fn(&SessionEvidence) -> bool| evidence.sessions.iter().any(of);
-    let captured = |kind: Captured| evidence.sessions.iter().any(|s| Captured::of(&s.context) == kind);
-    if captured(Captured::Yields) {
-        Question::Yields
-    } else if captured(Captured::Backoffs) {
-        Question::Spinlock
-    } else if any(|session| wait_types(&session.context).any(|wait| LATCH_WAITS.contains(&wait))) {
-        Question::Latch
-    } else if any(|session| wait_types(&session.context).any(|wait| PAGE_LATCH_WAITS.contains(&wait))) {
-        Question::PageLatch
-    } else {
-        Question::Yields
+/// Whether a session is evidence for a question: it was made for the scenario that asks it, or is of a file whose events are
+/// of no other question.
+pub fn is_of(session: &SessionEvidence, scenario: &str, question: Question) -> bool {
+    match &session.scenario {
+        Some(its) => its == scenario,
+        // A site's own scenario may be about any events.
+        None => question == Question::Waits || of_events(&session.context).is_none_or(|its| its == question),
     }
+}
+
+/// Whether a session can tell of scheduler yields: it was made for them, or is of a file whose events are of no other
+/// question.
+pub fn is_of_yields(session: &SessionEvidence, catalog: &Catalog) -> bool {
+    let scenario = session.scenario.as_deref().and_then(|name| catalog.sessions.scenario(name).ok());
+    match scenario {
+        Some(scenario) => scenario.question == Question::Yields,
+        None => of_events(&session.context).is_none_or(|its| its == Question::Yields),
+    }
+}
+
+/// The question that events are of, where they tell.
+fn of_events(context: &EventContext) -> Option<Question> {
+    let waits_for = |types: &[&str]| wait_types(context).any(|wait| types.contains(&wait));
+    let is = |name: &str| {
+        let event = context.event.as_deref().and_then(|event| event.rsplit('.').next());
+        event.is_some_and(|event| event.trim().eq_ignore_ascii_case(name))
+    };
+    match Captured::of(context) {
+        Captured::Yields => Some(Question::Yields),
+        Captured::Backoffs | Captured::BackoffWarnings => Some(Question::Spinlock),
+        _ if waits_for(&LATCH_WAITS) || is("latch_suspend_end") => Some(Question::Latch),
+        _ if waits_for(&PAGE_LATCH_WAITS) => Some(Question::PageLatch),
+        Captured::Others | Captured::Unknown => None,
+    }
+}
+
+/// The question that the captured events are of: the first of these that any session is of. Every question of waits has a
+/// place in the order.
+fn by_events(evidence: &Evidence) -> Question {
+    const ORDER: [Question; 4] = [Question::Yields, Question::Spinlock, Question::Latch, Question::PageLatch];
+    let of = |question: &Question| evidence.sessions.iter().any(|s| of_events(&s.context) == Some(*question));
+    ORDER.into_iter().find(of).unwrap_or(Question::Yields)
 }

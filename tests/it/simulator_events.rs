@@ -11,7 +11,6 @@ mod targets;
 mod trace_flags;
 mod versions;
 pub(crate) mod views;
-mod views;
 mod waits;
 mod workload;
 mod workloads;
