@@ -113,6 +113,11 @@ impl Facts<'_> {
         question::is_of(session, &self.scenario, self.question)
     }
 
+    /// Whether a session is one of those that the question of yields is decided by.
+    pub fn is_in_scope(&self, session: &SessionEvidence) -> bool {
+        question::is_of_yields(session, self.catalog) && self.scope.holds(Captured::of(&session.context))
+    }
+
     /// What the events of a merged stack are; its slots are all of one kind of session.
     pub fn captured(&self, item: &StackItem) -> Option<Captured> {
         let (document, _) = item.slots.first()?.split_once(':')?;
@@ -122,7 +127,7 @@ impl Facts<'_> {
 
     /// Merged stacks of the sessions that the question of yields is decided by.
     pub fn yield_items(&self) -> impl Iterator<Item = &StackItem> {
-        self.items.iter().filter(|item| self.captured(item).is_some_and(|captured| self.scope.holds(captured)))
+        self.items_of(|session| self.is_in_scope(session))
     }
 
     /// The events of some sessions with stacks, by class.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     catalog::NoContentionSettings,
-    model::{Confidence, Gate, Mark, SessionEvidence, Share, StackClass, WaitRow},
+    model::{Confidence, Finding, Gate, Mark, Reason, SessionEvidence, Share, StackClass, StackItem, WaitRow},
 };
 use std::collections::BTreeMap;
 
@@ -215,4 +215,38 @@ pub fn counter_limits(facts: &Facts<'_>, waits: Option<&TargetWaits>) -> Vec<Lim
         limits.push((Confidence::Medium, "events and counters differ".to_owned()));
     }
     limits
+}
+
+/// How far two sums that should be one are apart, as a share of the larger one; 0 where both are 0.
+pub fn apart(left: u64, right: u64) -> f64 {
+    let most = left.max(right);
+    if most == 0 { 0.0 } else { left.abs_diff(right) as f64 / most as f64 }
+}
+
+/// Findings as reasons, in this order, each with further rows that it rests on.
+pub fn reasons_of(findings: &[Finding], shown: Vec<(&str, Vec<String>)>) -> Vec<Reason> {
+    let reason = |(name, rows): (&str, Vec<String>)| {
+        let found = findings.iter().find(|finding| finding.name == name && finding.state != "unknown")?;
+        let evidence = std::iter::once(format!("findings:{name}")).chain(rows).collect();
+        Some(Reason { text: found.text.clone(), evidence })
+    };
+    shown.into_iter().filter_map(reason).collect()
+}
+
+/// The most frequent of these stacks of a class as a reason; `of` says what they are.
+pub fn first_stack<'a>(mut items: impl Iterator<Item = &'a StackItem>, class: StackClass, of: &str) -> Option<Reason> {
+    let item = items.find(|item| item.class == class)?;
+    let area = item.area.as_deref().map_or_else(String::new, |area| format!(", in {area}"));
+    Some(Reason {
+        text: format!("The most frequent stack of {of} has {}{area}.", counted(item.events, "event")),
+        evidence: vec![item.id.clone()],
+    })
+}
+
+/// What limits the confidence as a reason, with the finding whose gates show it.
+pub fn limits_as_reason(limits: &[String], finding: &str) -> Option<Reason> {
+    (!limits.is_empty()).then(|| Reason {
+        text: format!("Confidence is limited: {}.", limits.join("; ")),
+        evidence: vec![format!("findings:{finding}")],
+    })
 }

@@ -16,8 +16,9 @@ pub use pattern::Pattern;
 pub use plumbing::Plumbing;
 pub use rules::{Look, Rule, Rules};
 pub use verdicts::{
-    AgreementSettings, BucketSettings, GateSettings, NoBackoffSettings, NoContentionSettings, ObserverSettings,
-    ShareSettings, SpinSettings, SpinlockGateSettings, SpinlockSettings, YieldSettings,
+    AgreementSettings, BucketSettings, GateSettings, InsertSettings, LatchGateSettings, LatchSettings,
+    NoBackoffSettings, NoContentionSettings, ObserverSettings, PageLatchGateSettings, PageLatchSettings, ShareSettings,
+    SpinSettings, SpinlockGateSettings, SpinlockSettings, WaitsSettings, YieldSettings,
 };
 pub use verdicts::{
     FileGateSettings, FileLatencySettings, IoWaitSettings, LogFileSettings, LogWriteGateSettings, LogWriteSettings,
@@ -27,10 +28,10 @@ pub use waits::{WaitCategories, WaitCategory};
 
 use serde::de::DeserializeOwned;
 use sessions::{Sessions, SessionsError};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// All files that are built in, by their path in the repository.
-const EMBEDDED: [(&str, &str); 11] = [
+const EMBEDDED: [(&str, &str); 13] = [
     ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
     ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
     ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
@@ -42,6 +43,8 @@ const EMBEDDED: [(&str, &str); 11] = [
     ("sessions/log-write/verdict.toml", include_str!("../../sessions/log-write/verdict.toml")),
     ("sessions/snapshot/verdict.toml", include_str!("../../sessions/snapshot/verdict.toml")),
     ("sessions/file-latency/verdict.toml", include_str!("../../sessions/file-latency/verdict.toml")),
+    ("sessions/latch/verdict.toml", include_str!("../../sessions/latch/verdict.toml")),
+    ("sessions/pagelatch/verdict.toml", include_str!("../../sessions/pagelatch/verdict.toml")),
 ];
 
 /// Everything the analysis looks up.
@@ -69,6 +72,12 @@ pub struct Catalog {
     pub snapshot: SnapshotSettings,
     /// Thresholds of scenario `file-latency`.
     pub file_latency: FileLatencySettings,
+    /// Thresholds of scenario `latch`.
+    pub latch: LatchSettings,
+    /// Thresholds of scenario `pagelatch`.
+    pub page_latch: PageLatchSettings,
+    /// Thresholds of a site's own scenarios by their names, where they have any.
+    pub site_waits: BTreeMap<String, WaitsSettings>,
     /// Scenarios and the statements they are made of.
     pub sessions: Arc<Sessions>,
 }
@@ -155,8 +164,23 @@ impl Catalog {
             log_write: load(texts, "sessions/log-write/verdict.toml")?,
             snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
             file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
+            latch: load(texts, "sessions/latch/verdict.toml")?,
+            page_latch: load(texts, "sessions/pagelatch/verdict.toml")?,
+            site_waits: BTreeMap::new(),
             sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
         })
+    }
+}
+
+/// The thresholds of a site's own scenario: `verdict.toml` in its folder.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn site_settings(file: &str, text: &str) -> Result<WaitsSettings, CatalogError> {
+    let settings: WaitsSettings = parse(file, text)?;
+    match settings.fault() {
+        None => Ok(settings),
+        Some((path, message)) => Err(CatalogError::Invalid { file: file.to_owned(), path, message }),
     }
 }
 
@@ -193,7 +217,7 @@ fn parse<C: DeserializeOwned>(file: &str, text: &str) -> Result<C, CatalogError>
 
 #[cfg(test)]
 mod tests {
-    use super::{Catalog, CatalogError, EMBEDDED};
+    use super::{Catalog, CatalogError, EMBEDDED, site_settings};
     use std::error::Error;
 
     fn with(file: &str, text: &str) -> Result<Catalog, CatalogError> {
@@ -216,6 +240,8 @@ mod tests {
         let swapped = settings.replace("cycles_per_spin_high = 40.0", "cycles_per_spin_high = 4.0");
         let beyond = settings.replace("cpu_yield_low = 0.90", "cpu_yield_low = 1.90");
         let spinlock = include_str!("../../sessions/spinlock/verdict.toml");
+        let latch = include_str!("../../sessions/latch/verdict.toml");
+        let pages = include_str!("../../sessions/pagelatch/verdict.toml");
         let upside_down = spinlock.replace("problem_events_per_minute = 10000", "problem_events_per_minute = 10");
         let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
         let log_write = include_str!("../../sessions/log-write/verdict.toml");
@@ -238,9 +264,36 @@ mod tests {
             ("sessions/log-write/verdict.toml", &no_bytes, "gates.bytes_per_flush"),
             ("sessions/snapshot/verdict.toml", &no_frames, "frames.copy_on_write"),
             ("sessions/file-latency/verdict.toml", &no_factor, "gates.cumulative_factor"),
+            (
+                "sessions/latch/verdict.toml",
+                &latch.replace("class_share = 0.50", "class_share = 5.0"),
+                "gates.class_share",
+            ),
+            (
+                "sessions/latch/verdict.toml",
+                &latch.replace("events_per_second = 10.0", "events_per_second = 0.0"),
+                "no_contention.events_per_second",
+            ),
+            (
+                "sessions/pagelatch/verdict.toml",
+                &pages.replace("page_share_low = 0.50", "page_share_low = -0.1"),
+                "gates.page_share_low",
+            ),
         ] {
             let error = with(file, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_site_may_leave_its_thresholds_out() {
+        let defaults = site_settings("site/verdict.toml", "").unwrap();
+        assert_eq!((defaults.share_of_wait_time, defaults.events_per_second), (0.01, 10.0));
+        let one = site_settings("site/verdict.toml", "share_of_wait_time = 0.2").unwrap();
+        assert_eq!((one.no_contention().wait_share, one.no_contention().events_per_second), (0.2, 10.0));
+        for (text, place) in [("share_of_wait_time = 2.0", "share_of_wait_time"), ("events = 1", "events")] {
+            let error = site_settings("site/verdict.toml", text).unwrap_err().to_string();
+            assert!(error.contains(&format!("site/verdict.toml, at `{place}`")), "{error}");
         }
     }
 

@@ -411,7 +411,7 @@ pub struct LatchRow {
     pub requests: u64,
     /// Wait time.
     pub wait_ms: u64,
-    /// Share of all latch wait time.
+    /// Share of the wait time of all classes other than BUFFER, whose waits are those for pages; 0 for BUFFER itself.
     pub share: f64,
     /// What is special.
     #[serde(default, skip_serializing_if = "Option::is_none")]

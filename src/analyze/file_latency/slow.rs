@@ -1,10 +1,7 @@
 //! Owns which files are slow: means over enough I/Os, above the threshold of their kind, and when in the window.
 
 use crate::{
-    analyze::{
-        facts::Facts,
-        words::count,
-    },
+    analyze::{facts::Facts, words::count},
     catalog::FileGateSettings,
     model::{FilePoint, FileRow, Mark},
 };

@@ -3,7 +3,7 @@
 use super::{Conclusion, confidence_name};
 use crate::{
     analyze::{
-        classify::{Captured, YIELD_WAIT},
+        classify::YIELD_WAIT,
         facts::{Facts, Scope},
         findings::{
             cpu_consumer::{all_spins, is_spinning},
@@ -71,8 +71,7 @@ fn stack_limits(facts: &Facts<'_>) -> Vec<Limit> {
     if facts.scope == Scope::Yields && with_spins > 0 {
         limits.push((Confidence::Medium, "no published evidence shows back-offs among scheduler yields".to_owned()));
     }
-    let filtered =
-        |session: &SessionEvidence| facts.scope.holds(Captured::of(&session.context)) && !session.filters.is_empty();
+    let filtered = |session: &SessionEvidence| facts.is_in_scope(session) && !session.filters.is_empty();
     if facts.evidence.sessions.iter().any(filtered) {
         limits.push((Confidence::Medium, "events are filtered, and the counters are the whole server's".to_owned()));
     }

@@ -6,7 +6,7 @@ mod reasons;
 mod spinlock;
 
 use super::{
-    classify::{Captured, YIELD_WAIT},
+    classify::YIELD_WAIT,
     facts::{Facts, Scope},
     file_latency,
     findings::{
@@ -14,7 +14,7 @@ use super::{
         cpu_pressure,
         yield_origin::{Origin, origin},
     },
-    latch, log_write, page_latch, sessions, snapshot,
+    latch, log_write, page_latch, question, sessions, snapshot,
     spinlock::names::wanted_by_callers,
     target_waits::TargetWaits,
     waits,
@@ -75,7 +75,8 @@ pub enum Conclusion {
 /// The conclusion over the whole of the intervals.
 pub fn conclude(facts: &Facts<'_>) -> Conclusion {
     // What is missing of another question does not touch this one.
-    let decides = |session: &&SessionEvidence| !Captured::of(&session.context).is_spinning();
+    let decides =
+        |session: &&SessionEvidence| question::is_of_yields(session, facts.catalog) && sessions::has_stacks(session);
     let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().filter(decides).any(sessions::is_missing);
     if facts.scope == Scope::Nothing {
         // Counters alone never show an origin; that there was nothing to explain they can.
