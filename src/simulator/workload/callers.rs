@@ -30,11 +30,16 @@ impl<'r> Callers<'r> {
         Self { recipe, statements: recipe.statements(), database_id: recipe.storage.own_database_id() }
     }
 
-    /// A total in equal parts for the sessions, and by their shares for the statements: most sessions run one statement.
-    pub fn of(&self, total: u64) -> impl Iterator<Item = (Caller<'_>, u64)> {
+    /// A total in equal parts for the sessions, and for the statements by their shares, or all for the one of this
+    /// `query_hash`: most sessions run one statement.
+    pub fn of(&self, total: u64, only: Option<u64>) -> impl Iterator<Item = (Caller<'_>, u64)> {
         let sessions: Vec<u16> = (FIRST_WORKLOAD_SESSION..).take(usize::from(self.recipe.connections)).collect();
         let by_session = split(total, &vec![1; sessions.len()]);
-        let shares: Vec<u64> = self.statements.iter().map(|statement| statement.share).collect();
+        let share = |statement: &CachedStatement| match only {
+            Some(hash) => u64::from(statement.hash == hash),
+            None => statement.share,
+        };
+        let shares: Vec<u64> = self.statements.iter().map(share).collect();
         overlaps(&by_session, &split(total, &shares)).into_iter().filter_map(move |(session, statement, count)| {
             let session = sessions.get(session).copied()?;
             let caller = Caller {

@@ -65,7 +65,7 @@ pub fn add_yields(
             let tops = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED];
             let numbers =
                 tops.map(|top| stacks.add(top.into_iter().chain(path.frames()).chain(bottom.iter().copied())));
-            plan.extend(callers.of(count).map(|(caller, count)| (caller, count, numbers)));
+            plan.extend(callers.of(count, None).map(|(caller, count)| (caller, count, numbers)));
         }
         let planned: u64 = plan.iter().map(|(caller, count, _)| count * duration(caller.session)).sum();
         let missing = yields.wait_ms.saturating_sub(planned);
@@ -115,7 +115,7 @@ pub fn add_backoffs(
         let weights = seeded_weights(paths.iter().map(|path| path.weight), random);
         for (path, count) in paths.iter().zip(split(events, &weights)) {
             let stack = stacks.add(path.frames().chain(bottom.iter().copied()));
-            for (caller, share) in callers.of(count) {
+            for (caller, share) in callers.of(count, None) {
                 let mut values = vec![
                     ("type", number(key)),
                     ("spins", number(row.spins / row.backoffs)),
@@ -140,7 +140,7 @@ pub fn add_statements(
     let Some((statements, _)) = recipe.observer else { return };
     let path = Path::new(paths::STATEMENT_COMPLETED, 1).below(paths::STATEMENTS);
     let stack = stacks.add(path.frames().chain(stacks::batch_bottom(version)));
-    for (caller, share) in callers.of(statements) {
+    for (caller, share) in callers.of(statements, None) {
         let mut values = vec![
             ("duration", number(310_u64)),
             ("cpu_time", number(290_u64)),

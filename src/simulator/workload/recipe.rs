@@ -148,8 +148,8 @@ impl Recipe {
         if !self.storage.statements.is_empty() {
             return self.storage.statements.clone();
         }
-        // Each looks a row up: it locks its page and its row.
-        let executions = self.work.batches.max(self.work.lock_requests / 2);
+        // Each asks for one lock on its table.
+        let executions = self.work.lock_requests;
         let cpu_ms = self.machine.burst_cpu_ms();
         vec![CachedStatement { hash: ONE_STATEMENT, text: self.statement, share: 1_000, executions, cpu_ms }]
     }

@@ -1,7 +1,7 @@
 //! Owns what a workload does beside waiting: its databases and files, the log, row versions, I/O that is pending,
 //! maintenance that runs, statements in the plan cache. All of it is data; the views make rows of it.
 
-use crate::simulator::workload::WORKLOAD_DATABASE_ID;
+use crate::simulator::workload::{WORKLOAD_DATABASE, WORKLOAD_DATABASE_ID};
 
 /// What a file has done, or does in one burst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -211,5 +211,10 @@ impl Storage {
     /// The workload's own database: the first, or `OneRow`.
     pub fn own_database_id(&self) -> i32 {
         self.databases.first().map_or(WORKLOAD_DATABASE_ID, |database| database.id)
+    }
+
+    /// Its name.
+    pub fn own_database_name(&self) -> &'static str {
+        self.databases.first().map_or(WORKLOAD_DATABASE, |database| database.name)
     }
 }

@@ -31,13 +31,25 @@ pub struct Waits {
     pub latch_class: Option<&'static str>,
     /// The database of the sessions that wait; `None`: the workload's own.
     pub database_id: Option<i32>,
+    /// `query_hash` of the statement that waits; `None`: any of the workload's, by their shares.
+    pub statement: Option<u64>,
 }
 
 impl Waits {
     /// Waits along the usual path of their type, for nothing that has a name.
     pub fn new(wait_type: &'static str, count: u64, wait_ms: u64, signal_ms: u64) -> Self {
         let paths = paths::waits::usual(wait_type);
-        Self { wait_type, count, wait_ms, signal_ms, paths, resource: None, latch_class: None, database_id: None }
+        Self {
+            wait_type,
+            count,
+            wait_ms,
+            signal_ms,
+            paths,
+            resource: None,
+            latch_class: None,
+            database_id: None,
+            statement: None,
+        }
     }
 
     /// Along these paths.
@@ -62,6 +74,12 @@ impl Waits {
     #[must_use]
     pub fn in_database(self, database_id: i32) -> Self {
         Self { database_id: Some(database_id), ..self }
+    }
+
+    /// By this statement, which is one of the workload's.
+    #[must_use]
+    pub fn by(self, query_hash: u64) -> Self {
+        Self { statement: Some(query_hash), ..self }
     }
 
     /// Whether they are for a page in memory, or one that is being read.
@@ -169,7 +187,7 @@ pub fn add_waits(
         let mut run = runs.next();
         for (path, count) in waits.paths.iter().zip(split(waits.count, &weights)) {
             let numbers = add_stacks(version, waits, path, stacks);
-            for (caller, mut open) in callers.of(count) {
+            for (caller, mut open) in callers.of(count, waits.statement) {
                 let common = caller.values(waits.database_id);
                 while let Some((left, duration, signal)) = run.filter(|_| open > 0) {
                     let share = open.min(left);

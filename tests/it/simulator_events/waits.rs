@@ -270,7 +270,9 @@ fn sessions_count_the_waits_of_the_view_exactly() {
             let read =
                 |wait_type: &str| server.number("dm_os_wait_stats", ("wait_type", wait_type), "waiting_tasks_count");
             let before: Vec<i64> = leading.iter().map(|wait_type| read(wait_type)).collect();
-            leading.iter().for_each(|wait_type| start_by_stack(&server, wait_type));
+            for wait_type in &leading {
+                start_by_stack(&server, wait_type);
+            }
             server.pass(Duration::from_secs(12));
             for (wait_type, before) in leading.iter().zip(before) {
                 let stacks = server.slots(wait_type);

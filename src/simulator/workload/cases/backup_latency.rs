@@ -15,25 +15,39 @@ use crate::simulator::workload::waits::Waits;
 const READ: &str = "SELECT SUM(amount) FROM dbo.Invoice WHERE customer_id = @customer;";
 const BACKUP: &str = "BACKUP DATABASE Invoices TO DISK = N'E:\\Backup\\Invoices.bak' WITH COMPRESSION;";
 
+/// Their `query_hash`.
+const READING: u64 = 0x46b1_e09d_73c5_2f8a;
+const BACKING_UP: u64 = 0xc83e_7f12_06da_b594;
+
+/// Pages that are waited for: a few of many.
+const PAGES: [&str; 3] = ["5:1:41216", "5:1:802816", "5:1:1703936"];
+
 const READS: u64 = 2_212;
 
 /// What the workload is made of.
 pub fn recipe() -> Recipe {
     Recipe {
-        waits: vec![
-            Waits::new("BACKUPIO", 6_104, 68_221, 210).along(paths::backup_streams()).in_database(1),
-            Waits::new("PAGEIOLATCH_SH", 702, 60_102, 204).along(paths::page_reads()).on("5:1:41216"),
-            Waits::new("ASYNC_IO_COMPLETION", 4, 9_911, 1).along(paths::backup_coordinator()).in_database(1),
-            Waits::new("BACKUPBUFFER", 2_011, 6_004, 96).along(paths::backup_buffers()).in_database(1),
-            Waits::new("ASYNC_NETWORK_IO", 204, 410, 8),
-            Waits::new("WRITELOG", 31, 62, 2),
-            Waits::new("PAGELATCH_SH", 40, 41, 39).on("5:1:312"),
-            Waits::new("SOS_SCHEDULER_YIELD", 60, 240, 240),
-        ],
+        waits: waits(),
         work: Work { batches: 880, lock_requests: 410_000 },
         storage: storage(),
         ..Recipe::quiet(16, READ)
     }
+}
+
+fn waits() -> Vec<Waits> {
+    let backs_up = |waits: Waits| waits.in_database(1).by(BACKING_UP);
+    let reads =
+        PAGES.map(|page| Waits::new("PAGEIOLATCH_SH", 234, 20_034, 68).along(paths::page_reads()).on(page).by(READING));
+    let others = [
+        backs_up(Waits::new("BACKUPIO", 6_104, 68_221, 210).along(paths::backup_streams())),
+        backs_up(Waits::new("ASYNC_IO_COMPLETION", 4, 9_911, 1).along(paths::backup_coordinator())),
+        backs_up(Waits::new("BACKUPBUFFER", 2_011, 6_004, 96).along(paths::backup_buffers())),
+        Waits::new("ASYNC_NETWORK_IO", 204, 410, 8).by(READING),
+        Waits::new("WRITELOG", 31, 62, 2).by(READING),
+        Waits::new("PAGELATCH_SH", 40, 41, 39).on("5:1:312").by(READING),
+        Waits::new("SOS_SCHEDULER_YIELD", 60, 240, 240).by(READING),
+    ];
+    reads.into_iter().chain(others).collect()
 }
 
 fn storage() -> Storage {
@@ -59,18 +73,20 @@ fn storage() -> Storage {
         ],
         ..WorkloadDatabase::new(5, "Invoices")
     };
+    let reading = PAGES.map(|page| Waiting { wait_type: "PAGEIOLATCH_SH", resource: page, percent: 13 });
+    let backing_up = [("BACKUPIO", 43), ("ASYNC_IO_COMPLETION", 6)].map(|(wait_type, percent)| Waiting {
+        wait_type,
+        resource: "",
+        percent,
+    });
     Storage {
         databases: vec![invoices],
-        waiting: vec![
-            Waiting { wait_type: "BACKUPIO", resource: "", percent: 43 },
-            Waiting { wait_type: "PAGEIOLATCH_SH", resource: "5:1:41216", percent: 38 },
-            Waiting { wait_type: "ASYNC_IO_COMPLETION", resource: "", percent: 6 },
-        ],
+        waiting: reading.into_iter().chain(backing_up).collect(),
         maintenance: vec![Maintenance { command: "BACKUP DATABASE", database_id: 5, statement: BACKUP }],
         pending: PendingIos { at_system: 22, awaiting_notice: 2, oldest_ms: 118 },
         statements: vec![
-            CachedStatement { hash: 0xc83e_7f12_06da_b594, text: BACKUP, share: 900, executions: 1, cpu_ms: 2_404 },
-            CachedStatement { hash: 0x46b1_e09d_73c5_2f8a, text: READ, share: 100, executions: 880, cpu_ms: 6_810 },
+            CachedStatement { hash: BACKING_UP, text: BACKUP, share: 887, executions: 1, cpu_ms: 2_404 },
+            CachedStatement { hash: READING, text: READ, share: 113, executions: 880, cpu_ms: 6_810 },
         ],
         ..Storage::default()
     }

@@ -45,7 +45,7 @@ fn recipe(copies: Copies) -> Recipe {
     let mut all = vec![
         Waits { signal_ms: 0, ..waits("PREEMPTIVE_OS_WRITEFILE", copies.preemptive, snapshots::preemptive_writes()) },
         waits("WRITE_COMPLETION", copies.completions, snapshots::replica_writes()),
-        Waits::new("PREEMPTIVE_OS_FILEOPS", 40, 22, 0).along(snapshots::preemptive_writes()),
+        Waits::new("PREEMPTIVE_OS_FILEOPS", 40, 22, 0),
         Waits::new("WRITELOG", 12, 9, 1),
         Waits::new("SOS_SCHEDULER_YIELD", 14, 14, 14),
     ];

@@ -16,24 +16,37 @@ use crate::simulator::workload::waits::Waits;
 const READ: &str = "SELECT SUM(amount) FROM dbo.Sales WHERE sold_at >= @from AND sold_at < @to;";
 const REBUILD: &str = "ALTER INDEX ALL ON dbo.Sales REBUILD;";
 
+/// Their `query_hash`.
+const READING: u64 = 0x5d18_c2f0_94be_6037;
+const REBUILDING: u64 = 0xe97b_04a6_1d83_f25c;
+
+/// Pages that are waited for: a few of many.
+const PAGES: [&str; 3] = ["5:1:90112", "5:1:311296", "5:1:655360"];
+
 const READS: u64 = 3_012;
 const WRITES: u64 = 1_104;
 
 /// What the workload is made of.
 pub fn recipe() -> Recipe {
     Recipe {
-        waits: vec![
-            Waits::new("PAGEIOLATCH_SH", 2_604, 151_032, 1_204).along(paths::page_reads()).on("5:1:90112"),
-            Waits::new("IO_COMPLETION", 402, 24_120, 96).along(paths::sort_runs()),
-            Waits::new("ASYNC_NETWORK_IO", 310, 902, 12),
-            Waits::new("WRITELOG", 61, 122, 4),
-            Waits::new("PAGELATCH_SH", 40, 41, 39).on("5:1:312"),
-            Waits::new("SOS_SCHEDULER_YIELD", 72, 288, 288),
-        ],
+        waits: waits(),
         work: Work { batches: 410, lock_requests: 820_000 },
         storage: storage(),
         ..Recipe::quiet(24, READ)
     }
+}
+
+fn waits() -> Vec<Waits> {
+    let reads = PAGES
+        .map(|page| Waits::new("PAGEIOLATCH_SH", 868, 50_344, 401).along(paths::page_reads()).on(page).by(READING));
+    let others = [
+        Waits::new("IO_COMPLETION", 402, 24_120, 96).along(paths::sort_runs()).by(REBUILDING),
+        Waits::new("ASYNC_NETWORK_IO", 310, 902, 12).by(READING),
+        Waits::new("WRITELOG", 61, 122, 4).by(REBUILDING),
+        Waits::new("PAGELATCH_SH", 40, 41, 39).on("5:1:312").by(READING),
+        Waits::new("SOS_SCHEDULER_YIELD", 72, 288, 288).by(READING),
+    ];
+    reads.into_iter().chain(others).collect()
 }
 
 fn storage() -> Storage {
@@ -60,17 +73,16 @@ fn storage() -> Storage {
         ],
         ..WorkloadDatabase::new(5, "Sales")
     };
+    let waiting = PAGES.map(|page| Waiting { wait_type: "PAGEIOLATCH_SH", resource: page, percent: 21 });
+    let sorting = Waiting { wait_type: "IO_COMPLETION", resource: "", percent: 10 };
     Storage {
         databases: vec![sales],
-        waiting: vec![
-            Waiting { wait_type: "PAGEIOLATCH_SH", resource: "5:1:90112", percent: 62 },
-            Waiting { wait_type: "IO_COMPLETION", resource: "", percent: 10 },
-        ],
+        waiting: waiting.into_iter().chain([sorting]).collect(),
         maintenance: vec![Maintenance { command: "ALTER INDEX", database_id: 5, statement: REBUILD }],
         pending: PendingIos { at_system: 14, awaiting_notice: 1, oldest_ms: 612 },
         statements: vec![
-            CachedStatement { hash: 0x5d18_c2f0_94be_6037, text: READ, share: 860, executions: 410, cpu_ms: 7_204 },
-            CachedStatement { hash: 0xe97b_04a6_1d83_f25c, text: REBUILD, share: 140, executions: 1, cpu_ms: 2_118 },
+            CachedStatement { hash: READING, text: READ, share: 867, executions: 410, cpu_ms: 7_204 },
+            CachedStatement { hash: REBUILDING, text: REBUILD, share: 133, executions: 1, cpu_ms: 2_118 },
         ],
         ..Storage::default()
     }

@@ -27,6 +27,9 @@ pub fn usual(wait_type: &str) -> Vec<Path> {
             "sqldk!CMemThread<CMemObj>::Alloc+0x9f",
             "sqllang!CXStmtQuery::InitForExecute+0x1d2",
         ]),
+        "PREEMPTIVE_OS_FILEOPS" => {
+            one(&["sqlmin!FCB::ExtendFile+0x1d9", "sqlmin!FCB::Grow+0x2b4", "sqlmin!AllocateExtent+0x117"])
+        }
         _ => one(&["sqlmin!CQueryScan::GetRow+0x81", "sqllang!CXStmtQuery::ErsqExecuteQuery+0x36d"]),
     }
 }
