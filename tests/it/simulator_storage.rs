@@ -9,7 +9,7 @@ mod moments;
 mod statements;
 mod switches;
 
-use crate::simulator_events::views::fits;
+use crate::simulator_events::fits;
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::time::Duration;
