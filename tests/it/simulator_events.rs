@@ -29,6 +29,8 @@ use xestack::simulator::sql::tokenizer::{Token, tokenize};
 use xestack::simulator::value::Datum;
 use xestack::simulator::workload::pace::Pace;
 
+pub(crate) use views::fits;
+
 /// An instance, a clock moved by hand, a session of `sa`.
 struct Server {
     instance: Arc<Instance>,

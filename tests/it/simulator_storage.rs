@@ -9,7 +9,7 @@ mod moments;
 mod statements;
 mod switches;
 
-use crate::simulator_events::views::fits;
+use crate::simulator_events::fits;
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,12 +152,18 @@ impl Lab {
     }
 
     fn with(version: ServerVersion, faults: &[&str], storage: Storage) -> Self {
+        Self::named(None, version, faults, storage)
+    }
+
+    /// One with a name of its own is a second node.
+    fn named(name: Option<&str>, version: ServerVersion, faults: &[&str], storage: Storage) -> Self {
         let data = VersionData::of(version).unwrap();
         let mut recipe = Workload::LockHash.recipe(data);
         recipe.storage = storage;
         let mut options = InstanceOptions::new(version, SecretString::from("secret"));
         options.faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         options.pace = Pace::Burst(Duration::from_secs(10));
+        options.name = name.map(str::to_owned);
         let clock = Arc::new(ManualClock::default());
         let instance = Instance::with_truth(options, data, Arc::new(recipe.truth(data, 1)), clock.clone());
         Self { instance, clock }

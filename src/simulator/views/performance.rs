@@ -12,8 +12,11 @@ const PLAIN: i32 = 65_792;
 /// Object, counter, instance, value, type.
 type Counter<'a> = (&'static str, &'static str, &'a str, u64, i32);
 
+/// Name, where it is, type.
+type LogCounter = (&'static str, fn(&LogCounters) -> Cumulative, i32);
+
 /// What the log of each database counts. The wait time is a plain value (documented), cumulative like the others.
-const OF_LOG: [(&str, fn(&LogCounters) -> Cumulative, i32); 5] = [
+const OF_LOG: [LogCounter; 5] = [
     ("Transactions/sec", |log| log.transactions, RATE),
     ("Log Flushes/sec", |log| log.flushes, RATE),
     ("Log Bytes Flushed/sec", |log| log.bytes_flushed, RATE),

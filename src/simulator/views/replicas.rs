@@ -31,7 +31,7 @@ pub(super) fn group_database_id(database_id: i32) -> Datum {
 }
 
 /// The databases of the group.
-fn members<'a>(source: Source<'a>) -> impl Iterator<Item = Shown<'a>> {
+fn members(source: Source<'_>) -> impl Iterator<Item = Shown<'_>> {
     source.databases().filter(|shown| shown.database.is_synchronous_primary)
 }
 

@@ -32,7 +32,7 @@ fn figures(file: &DatabaseFile, since: Since) -> FileLoad {
 
 /// A file's handle.
 pub(super) fn handle(database_id: i32, file_id: i32) -> u64 {
-    0x0a00 + database_id.unsigned_abs() as u64 * 0x40 + file_id.unsigned_abs() as u64 * 4
+    0x0a00 + u64::from(database_id.unsigned_abs()) * 0x40 + u64::from(file_id.unsigned_abs()) * 4
 }
 
 /// sys.dm_io_virtual_file_stats(database, file): NULL means all.

@@ -16,7 +16,7 @@ pub struct FileLoad {
     pub write_bytes: u64,
     pub write_stall_ms: u64,
     pub queued_write_ms: u64,
-    /// Bytes that it takes more on disk.
+    /// Bytes that it takes more on disk. A sparse file begins with none, so before the load they are all that it takes.
     pub growth_bytes: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct WorkloadFile {
     pub physical: &'static str,
     /// What it holds.
     pub kind: FileKind,
-    /// Size in pages of 8 KB.
+    /// Size in pages of 8 KB; of a sparse file that of the file it is of.
     pub pages: i32,
     /// What it had done when the simulated time begins.
     pub before: FileLoad,

@@ -72,3 +72,12 @@ fn a_restart_begins_all_files_and_logs_anew_and_keeps_sizes() {
                  ORDER BY database_id";
     assert_eq!(client.rows(sizes), [["9437184"], ["8183808"]]);
 }
+
+#[test]
+fn a_second_node_had_done_twice_as_much() {
+    let lab = Lab::named(Some("OTHER"), V2019, &[], storage());
+    let mut client = lab.login("master");
+    assert_eq!(writes(&mut client), ["5 1 40", "5 2 40", "6 1 40"]);
+    lab.whole_burst();
+    assert_eq!(writes(&mut client), ["5 1 347", "5 2 41707", "6 1 1039"]);
+}
