@@ -2,12 +2,13 @@
 
 use super::{
     classify::{PAGE_LATCH_WAITS, wait_types},
+    files::database_names,
     sessions::is_missing,
     shares,
 };
 use crate::{
     catalog::ShareSettings,
-    model::{Evidence, Interval, PageRow, SessionEvidence, Snapshot, Table},
+    model::{Evidence, Interval, PageRow, SessionEvidence},
 };
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -140,15 +141,10 @@ fn rows(evidence: &Evidence, waits: BTreeMap<Place, u128>, basis: &str) -> Pages
     Pages { rows, waits: total, open: 0, bounded: true, unreadable: 0 }
 }
 
-/// The name of a database; `database 5` where it is hidden.
-pub fn database_name(evidence: &Evidence, database_id: i64) -> String {
+/// The name of a database, the later one; `database 5` where it is hidden.
+fn database_name(evidence: &Evidence, database_id: i64) -> String {
     let snapshots = [&evidence.after, &evidence.before].into_iter().flatten();
-    let named =
-        snapshots.filter_map(|snapshot: &Snapshot| snapshot.tables.get("databases")).find_map(|table: &Table| {
-            let row = (0..table.rows.len()).find(|row| table.integer(*row, "database_id") == Some(database_id))?;
-            table.text(row, "name").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
-        });
-    match named {
+    match snapshots.map(database_names).find_map(|mut names| names.remove(&database_id)) {
         Some(name) => name,
         None if database_id == TEMPDB => "tempdb".to_owned(),
         None => format!("database {database_id}"),
