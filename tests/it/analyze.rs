@@ -11,9 +11,16 @@
 mod classes;
 mod corpus;
 mod counters;
+mod databases;
+mod file_latency;
+mod files;
 mod intervals;
+mod log_write;
 mod merging;
+mod published;
+mod snapshot;
 mod spinlock;
+pub(crate) mod storage;
 pub(crate) mod support;
 mod symbols;
 mod verdicts;
