@@ -94,6 +94,10 @@ pub struct YieldSettings {
 
 impl Checked for YieldSettings {
     fn fault(&self) -> Option<(String, String)> {
+        self.faults().into_iter().next()
+    }
+
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("shares.cpu_yield_low", self.shares.cpu_yield_low),
             ("shares.spinlock_backoff_high", self.shares.spinlock_backoff_high),
@@ -106,9 +110,6 @@ impl Checked for YieldSettings {
             ("no_contention.wait_share", self.no_contention.wait_share),
             ("agreement.events_difference", self.agreement.events_difference),
         ];
-        if let Some(fault) = outside_0_to_1(&shares) {
-            return Some(fault);
-        }
         let positive = [
             ("shares.wilson_z", self.shares.wilson_z),
             ("shares.smallest_event_bytes", self.shares.smallest_event_bytes as f64),
@@ -117,15 +118,15 @@ impl Checked for YieldSettings {
             ("spins.cycles_per_spin_low", self.spins.cycles_per_spin_low),
             ("no_contention.events_per_second", self.no_contention.events_per_second),
         ];
-        if let Some(fault) = not_above_0(&positive) {
-            return Some(fault);
-        }
-        if !(self.gates.mean_wait_factor.is_finite() && self.gates.mean_wait_factor >= 1.0) {
-            return Some(("gates.mean_wait_factor".to_owned(), "must be at least 1".to_owned()));
-        }
-        let high = self.spins.cycles_per_spin_high;
-        (!(high.is_finite() && high >= self.spins.cycles_per_spin_low))
-            .then(|| ("spins.cycles_per_spin_high".to_owned(), "must be at least cycles_per_spin_low".to_owned()))
+        let (factor, high) = (self.gates.mean_wait_factor, self.spins.cycles_per_spin_high);
+        let low_factor = !(factor.is_finite() && factor >= 1.0);
+        let low_high = !(high.is_finite() && high >= self.spins.cycles_per_spin_low);
+        let fault = |is_there: bool, path: &str, message: &str| is_there.then(|| (path.to_owned(), message.to_owned()));
+        outside_0_to_1(&shares)
+            .chain(not_above_0(&positive))
+            .chain(fault(low_factor, "gates.mean_wait_factor", "must be at least 1"))
+            .chain(fault(low_high, "spins.cycles_per_spin_high", "must be at least cycles_per_spin_low"))
+            .collect()
     }
 }
 
@@ -189,6 +190,10 @@ pub struct SpinlockSettings {
 
 impl Checked for SpinlockSettings {
     fn fault(&self) -> Option<(String, String)> {
+        self.faults().into_iter().next()
+    }
+
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("gates.spin_cpu_share_low", self.gates.spin_cpu_share_low),
             ("no_contention.spin_cpu_share_high", self.no_contention.spin_cpu_share_high),
@@ -200,16 +205,16 @@ impl Checked for SpinlockSettings {
                 (path, "must be at least notable_events_per_minute".to_owned())
             })
         };
-        outside_0_to_1(&shares).or_else(|| not_above_0(&positive)).or_else(order)
+        outside_0_to_1(&shares).chain(not_above_0(&positive)).chain(order()).collect()
     }
 }
 
-fn outside_0_to_1(values: &[(&str, f64)]) -> Option<(String, String)> {
-    let (path, _) = values.iter().find(|(_, value)| !(0.0..=1.0).contains(value))?;
-    Some(((*path).to_owned(), "must be between 0 and 1".to_owned()))
+fn outside_0_to_1(values: &[(&str, f64)]) -> impl Iterator<Item = (String, String)> {
+    let outside = values.iter().filter(|(_, value)| !(0.0..=1.0).contains(value));
+    outside.map(|(path, _)| ((*path).to_owned(), "must be between 0 and 1".to_owned()))
 }
 
-fn not_above_0(values: &[(&str, f64)]) -> Option<(String, String)> {
-    let (path, _) = values.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0))?;
-    Some(((*path).to_owned(), "must be above 0".to_owned()))
+fn not_above_0(values: &[(&str, f64)]) -> impl Iterator<Item = (String, String)> {
+    let not_above = values.iter().filter(|(_, value)| !(value.is_finite() && *value > 0.0));
+    not_above.map(|(path, _)| ((*path).to_owned(), "must be above 0".to_owned()))
 }

@@ -16,14 +16,9 @@ pub(super) fn tool() -> Tool {
     Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
-/// The built-in catalogue.
-pub(super) fn catalog() -> Result<Catalog, Failure> {
-    Catalog::embedded().map_err(|error| Failure::new(Exit::Internal, error))
-}
-
-/// Evidence in, report out.
-pub(super) fn analyse(evidence: &Evidence) -> Result<Report, Failure> {
-    Ok(analyze::analyze(evidence, &catalog()?, tool()))
+/// Evidence in, report out, by the thresholds of the scenario that it names.
+pub(super) fn analyse(evidence: &Evidence, catalog: &Catalog) -> Report {
+    analyze::analyze(evidence, &catalog.settled_for(evidence.scenario.as_deref()), tool())
 }
 
 /// A capture that is analysed and, where one is wanted, in its bundle.
@@ -34,8 +29,13 @@ pub(super) struct Concluded {
 }
 
 /// Analyses a capture and writes its bundle where one is wanted.
-pub(super) fn conclude(outcome: Outcome, bundle_path: Option<&Path>, printer: &Printer) -> Result<Concluded, Failure> {
-    let report = analyse(&outcome.evidence)?;
+pub(super) fn conclude(
+    outcome: Outcome,
+    catalog: &Catalog,
+    bundle_path: Option<&Path>,
+    printer: &Printer,
+) -> Result<Concluded, Failure> {
+    let report = analyse(&outcome.evidence, catalog);
     let concluded = Concluded { report, left_behind: outcome.left_behind.clone(), interrupted: outcome.interrupted };
     for left in &concluded.left_behind {
         printer.note(&format!("xestack: still on the server: {left}"));

@@ -4,7 +4,7 @@ use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, GuardOptions, Outcome, Surroundings, TraceFlagOptions};
-use crate::catalog::sessions::{EMBEDDED, Sessions};
+use crate::catalog::Catalog;
 use crate::cli::args::{CaptureArguments, FilterArguments};
 use crate::cli::conclude::{conclude, finish};
 use crate::cli::connect;
@@ -20,17 +20,14 @@ const TRACE_FLAG_WARNING: &str = "\
 trace flags are opted in: the server will load symbol files inside its own process for one read of the target;
 large ones, or a symbol path that reaches the network, can stall it. The raw addresses are saved first.";
 
-pub(in crate::cli) fn embedded_sessions() -> Result<Sessions, Failure> {
-    Sessions::from_texts(EMBEDDED).map_err(|error| Failure::new(Exit::Internal, error))
-}
-
 pub(in crate::cli) async fn run(
     arguments: CaptureArguments,
+    catalog: &Catalog,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let surroundings = Surroundings {
-        sessions: Arc::new(embedded_sessions()?),
+        sessions: Arc::clone(&catalog.sessions),
         connect: connect::options(&arguments.connection, printer, interrupt).await?,
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),
@@ -81,7 +78,7 @@ pub(in crate::cli) async fn run(
             None => bundle_path(&state_dir, &outcome)?,
         };
         let was_stopped = outcome.evidence.problems.iter().any(|problem| problem.code == agent::WINDOW_STOPPED_EARLY);
-        captures.push(conclude(outcome, Some(&bundle), printer)?);
+        captures.push(conclude(outcome, catalog, Some(&bundle), printer)?);
         if was_stopped && n < arguments.repeat {
             printer.note("a limit ended this window for the server's sake; no further window is opened");
         }

@@ -4,9 +4,10 @@ use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
+use crate::catalog::Catalog;
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
-use crate::cli::commands::capture::{embedded_sessions, failed, filtered};
+use crate::cli::commands::capture::{failed, filtered};
 use crate::cli::conclude::{conclude, finish};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
@@ -23,10 +24,11 @@ use std::time::Duration;
 
 pub(in crate::cli) async fn run(
     arguments: DemoArguments,
+    catalog: &Catalog,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let sessions = Arc::new(embedded_sessions()?);
+    let sessions = Arc::clone(&catalog.sessions);
     let scenarios = sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
     let own_workload = scenarios.first().map(|scenario| scenario.workload.clone()).unwrap_or_default();
     let workload = arguments.workload.clone().unwrap_or(own_workload);
@@ -68,7 +70,7 @@ pub(in crate::cli) async fn run(
     // Asked over a connection of its own, of the server and not of the run.
     let afterwards = afterwards(&connect, &sessions, arguments.server_version).await;
     let exit = match result {
-        Ok(outcome) => conclude(outcome, arguments.bundle.as_deref(), printer)
+        Ok(outcome) => conclude(outcome, catalog, arguments.bundle.as_deref(), printer)
             .and_then(|capture| finish(&[capture], &arguments.report, printer)),
         Err(error) => Err(failed(error, printer)),
     };

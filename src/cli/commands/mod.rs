@@ -2,6 +2,7 @@
 
 pub(super) mod analyze;
 pub(super) mod capture;
+pub(super) mod catalog;
 pub(super) mod cleanup;
 pub(super) mod demo;
 pub(super) mod doctor;
