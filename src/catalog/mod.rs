@@ -242,7 +242,11 @@ mod tests {
             ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
             ("symbols/rules.toml", &rule.replace("[[\"G\"]]", "[]"), "rule[0].must_match"),
             ("symbols/latches.toml", term, "term[0].basis"),
-            ("symbols/waits.toml", "version = \"1\"\n[[category]]\nname = \"x\"\nwait_types = []\n", "category[0].wait_types"),
+            (
+                "symbols/waits.toml",
+                "version = \"1\"\n[[category]]\nname = \"x\"\nwait_types = []\n",
+                "category[0].wait_types",
+            ),
             ("sessions/sos-yield/verdict.toml", &beyond, "shares.cpu_yield_low"),
             ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
             ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),

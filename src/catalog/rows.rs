@@ -23,7 +23,8 @@ impl Checked for RowColumns {
     fn fault(&self) -> Option<(String, String)> {
         self.tables.iter().enumerate().find_map(|(index, table)| {
             let has = |name: &String| table.columns.iter().any(|column| column.name == *name);
-            let told = !table.told_by.is_empty() && table.told_by.iter().all(|set| !set.is_empty() && set.iter().all(has));
+            let told =
+                !table.told_by.is_empty() && table.told_by.iter().all(|set| !set.is_empty() && set.iter().all(has));
             (!told).then(|| {
                 let message = "must name columns of the table, at least one in each set";
                 (format!("table[{index}].told_by"), message.to_owned())

@@ -95,20 +95,22 @@ Examples:
   xestack analyze --before a.json --after b.json --scenario log-write
   xestack analyze target.xml --before spins1.csv --before waits1.csv --after spins2.csv --after waits2.csv
 
-Saved rows are CSV with a header line (comma, semicolon or tab) or JSON: an array of objects, {\"columns\": [..], \"rows\":
-[[..]]}, an object of such tables by their views' names, or an object a line. Which view a table is of is told by the
-names of its columns, as views or common tools write them, in any case. A CSV file holds one table. Columns in seconds
-(Wait_S) become milliseconds, rounded. In 1,234 and 1 234 the digits stand in groups; in 0,07 the comma is decimal.
-Without --elapsed the time is that of sys.dm_os_sys_info.ms_ticks or sample_ms of the files, where it is there.";
+Saved rows are CSV with a header line (comma, semicolon or tab) or JSON: an array of objects, {\"columns\": [..], \
+\"rows\": [[..]]}, an object of such tables by their views' names, or an object a line. Which view a table is of is told by \
+the names of its columns, as views or common tools write them, in any case. A CSV file holds one table. Columns in seconds \
+(Wait_S) become milliseconds, rounded. In 1,234 and 1 234 the digits stand in groups; in 0,07 the comma is decimal. Without \
+--elapsed the time is that of sys.dm_os_sys_info.ms_ticks or sample_ms of the files, where it is there.";
 
 /// What is done with a site's folders.
 #[derive(Debug, Subcommand)]
 pub(super) enum CatalogCommand {
     /// Tells everything that is wrong in a site's folders, with path and line. Nothing is sent anywhere.
-    #[command(after_help = "Examples:\n  xestack catalog check ours\n  xestack sql --catalog ours --scenario cmemthread \
+    #[command(
+        after_help = "Examples:\n  xestack catalog check ours\n  xestack sql --catalog ours --scenario cmemthread \
                             --server-version 2019\n\nA folder holds sessions/<name>/scenario.toml, \
                             sessions/<name>/verdict.toml, and symbols/ with rules, plumbing, areas, spinlocks, latches and \
-                            waits, each .toml.\n\nExit codes: 0 all is right, 2 something is not.")]
+                            waits, each .toml.\n\nExit codes: 0 all is right, 2 something is not."
+    )]
     Check {
         /// The site's folders, read together.
         #[arg(required = true, value_name = "DIR")]

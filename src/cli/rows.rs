@@ -53,10 +53,11 @@ impl SavedRows {
             match read_file(path, known) {
                 Ok(read) => {
                     let name = path.display();
-                    self.problems.extend(read.problems.into_iter().map(|problem| Problem {
-                        message: format!("{name}: {}", problem.message),
-                        ..problem
-                    }));
+                    self.problems.extend(
+                        read.problems
+                            .into_iter()
+                            .map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }),
+                    );
                     for (table, rows) in read.tables {
                         if tables.contains_key(&table) {
                             let message = format!("{name}: {table} was in an earlier file of {option}, which stands");

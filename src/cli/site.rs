@@ -26,8 +26,11 @@ pub(super) fn catalog(folders: &[PathBuf], printer: &Printer) -> Result<Catalog,
         printer.note(&fault.to_string());
     }
     let count = faults.len();
-    Err(Failure::usage(format!("{count} {} in the catalogue of --catalog", if count == 1 { "fault" } else { "faults" }))
-        .with_hint("xestack catalog check DIR tells them all, and tries the rules on their examples"))
+    Err(Failure::usage(format!(
+        "{count} {} in the catalogue of --catalog",
+        if count == 1 { "fault" } else { "faults" }
+    ))
+    .with_hint("xestack catalog check DIR tells them all, and tries the rules on their examples"))
 }
 
 /// The files of a site's folders by path and text. What is no catalogue file is left out, and said.
@@ -106,9 +109,8 @@ fn tell_ignored(folder: &Path, printer: &Printer) -> Result<(), Failure> {
             ignored.push(path);
         }
     }
-    let is_read = |path: &PathBuf| {
-        is_catalog_file(&path.display().to_string()) && is_real(path, std::fs::FileType::is_file)
-    };
+    let is_read =
+        |path: &PathBuf| is_catalog_file(&path.display().to_string()) && is_real(path, std::fs::FileType::is_file);
     ignored.extend(files.into_iter().filter(|path| !is_read(path)));
     for path in ignored {
         printer.note(&format!("{}: ignored, no catalogue file", path.display()));

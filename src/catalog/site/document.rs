@@ -94,7 +94,12 @@ impl<'t> Document<'t> {
     }
 
     /// Reads a value again and again, each time without the member that had a fault.
-    fn value<T: DeserializeOwned>(&self, mut value: Spanned<DeValue<'t>>, path: &str, faults: &mut Vec<Fault>) -> Option<T> {
+    fn value<T: DeserializeOwned>(
+        &self,
+        mut value: Spanned<DeValue<'t>>,
+        path: &str,
+        faults: &mut Vec<Fault>,
+    ) -> Option<T> {
         let mut taken: Vec<String> = Vec::new();
         loop {
             let error = match T::deserialize(ValueDeserializer::from(value.clone())) {

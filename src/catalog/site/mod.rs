@@ -107,7 +107,9 @@ impl Catalog {
     /// `sessions/<name>/scenario.toml`, `sessions/<name>/verdict.toml`, or a file of `symbols/`. Entries of a site come
     /// before the built-in ones, and the first that matches counts; ids and names that exist already are faults.
     pub fn with_site<P: AsRef<str>, T: AsRef<str>>(self, files: &[(P, T)]) -> WithSite {
-        let mut adding = Adding { catalog: self, faults: Vec::new(), rules: Vec::new(), added: BTreeMap::new() };
+        let built_in = self.sessions.scenarios().iter().map(|scenario| scenario.name.clone()).collect();
+        let mut adding =
+            Adding { catalog: self, built_in, faults: Vec::new(), rules: Vec::new(), added: BTreeMap::new() };
         let mut new = New::default();
         let mut verdicts = Vec::new();
         for (path, text) in files {
@@ -129,7 +131,7 @@ impl Catalog {
             adding.verdict(&document, &folder);
         }
         new.before(&mut adding.catalog);
-        let Adding { catalog, mut faults, rules, added } = adding;
+        let Adding { catalog, mut faults, rules, added, .. } = adding;
         faults.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
         WithSite { catalog, faults, rules, added }
     }
@@ -138,6 +140,8 @@ impl Catalog {
 /// What is gathered while a site's files are read.
 struct Adding {
     catalog: Catalog,
+    /// Names of the scenarios that were there before.
+    built_in: Vec<String>,
     faults: Vec<Fault>,
     rules: Vec<SiteRule>,
     added: BTreeMap<&'static str, usize>,
@@ -193,7 +197,8 @@ impl Adding {
         for (category, index) in new.categories.iter().skip(before).zip(places) {
             let same = self.catalog.waits.category.iter().find(|known| known.name == category.name);
             if same.is_some_and(|known| known.idle != category.idle) {
-                let message = "the built-in category of this name is idle where this one is not, or the other way round";
+                let message =
+                    "the built-in category of this name is idle where this one is not, or the other way round";
                 self.faults.push(document.fault_at(&format!("category[{index}].name"), message));
             }
         }
@@ -268,6 +273,10 @@ impl Adding {
             return;
         };
         let question = scenario.question;
+        if self.built_in.iter().any(|name| name == folder) {
+            self.faults.push(document.fault_at("", "a site changes no built-in scenario"));
+            return;
+        }
         if let Some(verdict) = verdict::read(document, question, &mut self.faults) {
             if self.catalog.site_verdicts.insert(folder.to_owned(), verdict).is_some() {
                 self.faults.push(document.fault_at("", format!("scenario `{folder}` has its thresholds already")));

@@ -160,7 +160,9 @@ impl Check<'_, '_> {
                 self.tell(&format!("{}[{place}]", path(key)), &message);
             }
         }
-        if let Some(table) = session.values_from.as_ref().filter(|table| !known.counter_names().contains(table.as_str())) {
+        if let Some(table) =
+            session.values_from.as_ref().filter(|table| !known.counter_names().contains(table.as_str()))
+        {
             self.tell(&path("values_from"), &format!("`{}` is no counter table: {}", shown(table), counters(known)));
         }
         self.range(&path("slots"), session.slots, 1, 16_384);
@@ -178,7 +180,9 @@ impl Check<'_, '_> {
             return;
         };
         for (key, names) in [("snapshot", snapshot), ("sample", sample), ("series", series)] {
-            for (place, name) in names.iter().enumerate().filter(|(_, name)| !known.counter_names().contains(name.as_str())) {
+            for (place, name) in
+                names.iter().enumerate().filter(|(_, name)| !known.counter_names().contains(name.as_str()))
+            {
                 let message = format!("`{}` is no counter table: {}", shown(name), counters(known));
                 self.tell(&format!("counters.{key}[{place}]"), &message);
             }

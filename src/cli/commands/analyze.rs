@@ -136,9 +136,11 @@ fn apply_context(evidence: &mut Evidence, arguments: &AnalyzeArguments, sessions
     if evidence.window.is_none() {
         let given = arguments.elapsed.map(|elapsed| elapsed.as_millis() as u64);
         let nowhere = UtcMicros(0);
-        evidence.window = given
-            .or_else(|| rows::elapsed_ms(evidence))
-            .map(|elapsed_ms| Window { started_at: nowhere, ended_at: nowhere, elapsed_ms });
+        evidence.window = given.or_else(|| rows::elapsed_ms(evidence)).map(|elapsed_ms| Window {
+            started_at: nowhere,
+            ended_at: nowhere,
+            elapsed_ms,
+        });
     }
     if arguments.scenario.is_some() {
         evidence.scenario.clone_from(&arguments.scenario);

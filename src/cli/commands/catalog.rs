@@ -24,11 +24,15 @@ pub(in crate::cli) fn check(folders: &[PathBuf], catalog: &Catalog, printer: &Pr
     }
     if !faults.is_empty() {
         let count = faults.len();
-        return Err(Failure::usage(format!("{count} {}", if count == 1 { "fault" } else { "faults" })));
+        return Err(Failure::usage(counted(count, "fault")));
     }
     let added: Vec<String> = added.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-    printer.result(&format!("{} files, no fault: {}\n", files.len(), added.join(", ")))?;
+    printer.result(&format!("{}, no fault: {}\n", counted(files.len(), "file"), added.join(", ")))?;
     Ok(Exit::Done)
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn fault_of(rule: &SiteRule, example: &Example) -> Option<Fault> {

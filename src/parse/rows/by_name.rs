@@ -43,8 +43,10 @@ impl Ids {
                 let next = self.databases.len() as i64 + 1;
                 let database = *self.databases.entry(database).or_insert(next);
                 // Two files of one name in one database differ in their path, or in their kind.
-                let file = ["file_name", "physical_name", "type_desc"].map(|column| name(stats, row, column)).join("\n");
-                let next = self.files.range((database, String::new())..(database + 1, String::new())).count() as i64 + 1;
+                let file =
+                    ["file_name", "physical_name", "type_desc"].map(|column| name(stats, row, column)).join("\n");
+                let next =
+                    self.files.range((database, String::new())..(database + 1, String::new())).count() as i64 + 1;
                 (database, *self.files.entry((database, file)).or_insert(next))
             })
             .collect();

@@ -49,7 +49,8 @@ pub(super) fn read(text: &str, known: &[KnownTable], reading: &mut Reading) -> R
     }
     if left_out > 0 {
         let wanted = table.columns.len();
-        let message = format!("{left_out} rows are left out that have not {wanted} fields; the first on line {first_left_out}");
+        let message =
+            format!("{left_out} rows are left out that have not {wanted} fields; the first on line {first_left_out}");
         reading.note("rows_left_out", Severity::Partial, message);
     }
     if table.rows.is_empty() && known::told(&table.columns, known).is_some() {
@@ -93,7 +94,8 @@ fn is_count(record: &StringRecord) -> bool {
 
 /// Whether a row holds the names of columns by which a table is known: rows of counters hold numbers.
 fn is_header(record: &StringRecord, known: &[KnownTable]) -> bool {
-    let is_name = |field: &str| !field.is_empty() && field.len() <= 128 && !field.starts_with(|c: char| c.is_ascii_digit());
+    let is_name =
+        |field: &str| !field.is_empty() && field.len() <= 128 && !field.starts_with(|c: char| c.is_ascii_digit());
     if record.len() > MAX_COLUMNS || !record.iter().all(is_name) {
         return false;
     }

@@ -62,7 +62,9 @@ fn view_name(name: &str) -> String {
 
 fn is_view(name: &str) -> bool {
     let is_word = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    is_word && name.len() <= 128 && (name.starts_with("dm_") || ["databases", "master_files", "log_counters"].contains(&name))
+    is_word
+        && name.len() <= 128
+        && (name.starts_with("dm_") || ["databases", "master_files", "log_counters"].contains(&name))
 }
 
 /// What becomes of a column.

@@ -113,10 +113,25 @@ mod tests {
 
     #[test]
     fn what_is_no_number_stays_text_and_what_is_too_large_is_told() {
-        for text in ["LCK_M_S", "0x1F", "inf", "NaN", "1,23,4", "1,2,3.4", "1.2.3", "-", "e5", "2019-01-01", "12 a", "..", "1e400"] {
+        for text in [
+            "LCK_M_S",
+            "0x1F",
+            "inf",
+            "NaN",
+            "1,23,4",
+            "1,2,3.4",
+            "1.2.3",
+            "-",
+            "e5",
+            "2019-01-01",
+            "12 a",
+            "..",
+            "1e400",
+        ] {
             assert_eq!(read(text), Written::Text, "{text}");
         }
-        for text in ["9223372036854775808", "18446744073709551615", "-9223372036854775809", "9,223,372,036,854,775,808"] {
+        for text in ["9223372036854775808", "18446744073709551615", "-9223372036854775809", "9,223,372,036,854,775,808"]
+        {
             assert_eq!(read(text), Written::TooLarge, "{text}");
         }
         assert_eq!(read("4.01E+09"), Written::Rounded(4_010_000_000.0));
