@@ -5,7 +5,8 @@ use crate::cli::exit::{Exit, Failure};
 use crate::model::{Evidence, KnownTable, Problem, Severity, Snapshot, Table};
 use crate::parse::rows;
 use crate::store::bundle;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -107,15 +108,31 @@ impl SavedRows {
                 "saved rows were given, and no call stacks beside them",
             ));
         }
-        let complete = |snapshot: &mut Option<Snapshot>, tables: BTreeMap<String, Table>| {
-            let snapshot = snapshot.get_or_insert_default();
-            for (name, table) in tables {
-                snapshot.tables.entry(name).or_insert(table);
-            }
-        };
-        complete(&mut evidence.before, self.before);
-        complete(&mut evidence.after, self.after);
+        let mut there_already = complete(&mut evidence.before, self.before);
+        there_already.append(&mut complete(&mut evidence.after, self.after));
+        if !there_already.is_empty() {
+            let names: Vec<String> = there_already.into_iter().collect();
+            let message = format!("{}: the bundle has its own rows, and they stand", names.join(", "));
+            evidence.problems.push(Problem::new("table_twice", Severity::Info, message));
+        }
     }
+}
+
+/// Adds tables to a snapshot; gives the names of those that were there.
+fn complete(snapshot: &mut Option<Snapshot>, tables: BTreeMap<String, Table>) -> BTreeSet<String> {
+    let snapshot = snapshot.get_or_insert_default();
+    let mut there_already = BTreeSet::new();
+    for (name, table) in tables {
+        match snapshot.tables.entry(name) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(table);
+            }
+            Entry::Occupied(occupied) => {
+                there_already.insert(occupied.key().clone());
+            }
+        }
+    }
+    there_already
 }
 
 /// Milliseconds between two snapshots by the server's own clocks: `ms_ticks`, else `sample_ms` of files, which is an int

@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::catalog::site::{SYMBOLS, WithSite, is_catalog_file};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
+use std::fs::FileType;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -38,15 +39,18 @@ pub(super) fn read(folders: &[PathBuf], printer: &Printer) -> Result<Vec<(String
     let mut files = Vec::new();
     for folder in folders {
         let before = files.len();
-        let names = SYMBOLS.into_iter().map(|stem| folder.join("symbols").join(format!("{stem}.toml")));
-        let scenarios = entries(&folder.join("sessions"))?;
+        // A link in place of either folder is not followed.
+        let [sessions, symbols] = ["sessions", "symbols"].map(|name| folder.join(name));
+        let scenarios = if is_real(&sessions, FileType::is_dir) { entries(&sessions)? } else { Vec::new() };
+        let names = SYMBOLS.into_iter().map(|stem| symbols.join(format!("{stem}.toml")));
+        let names = names.filter(|_| is_real(&symbols, FileType::is_dir));
         if scenarios.len() > MAX_SCENARIOS {
             return Err(Failure::usage(format!("{} holds more than {MAX_SCENARIOS} scenarios", folder.display())));
         }
-        let of_scenarios = scenarios.iter().filter(|path| is_real(path, std::fs::FileType::is_dir));
+        let of_scenarios = scenarios.iter().filter(|path| is_real(path, FileType::is_dir));
         let of_scenarios = of_scenarios.flat_map(|path| ["scenario.toml", "verdict.toml"].map(|name| path.join(name)));
         for path in of_scenarios.chain(names) {
-            if is_real(&path, std::fs::FileType::is_file) {
+            if is_real(&path, FileType::is_file) {
                 let text = read_file(&path)?;
                 files.push((path.display().to_string(), text));
             }
@@ -61,7 +65,7 @@ pub(super) fn read(folders: &[PathBuf], printer: &Printer) -> Result<Vec<(String
 }
 
 /// Whether a path is of a kind, and no link to one.
-fn is_real(path: &Path, is_kind: fn(&std::fs::FileType) -> bool) -> bool {
+fn is_real(path: &Path, is_kind: fn(&FileType) -> bool) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| is_kind(&metadata.file_type()))
 }
 
@@ -96,21 +100,20 @@ fn tell_ignored(folder: &Path, printer: &Printer) -> Result<(), Failure> {
     let in_use = ["sessions", "symbols"].map(|name| folder.join(name));
     let mut ignored = Vec::new();
     for path in entries(folder)? {
-        if !in_use.contains(&path) || !is_real(&path, std::fs::FileType::is_dir) {
+        if !in_use.contains(&path) || !is_real(&path, FileType::is_dir) {
             ignored.push(path);
         }
     }
     let [sessions, symbols] = in_use;
     let mut files = entries(&symbols)?;
     for path in entries(&sessions)? {
-        if is_real(&path, std::fs::FileType::is_dir) {
+        if is_real(&path, FileType::is_dir) {
             files.extend(entries(&path)?);
         } else {
             ignored.push(path);
         }
     }
-    let is_read =
-        |path: &PathBuf| is_catalog_file(&path.display().to_string()) && is_real(path, std::fs::FileType::is_file);
+    let is_read = |path: &PathBuf| is_catalog_file(&path.display().to_string()) && is_real(path, FileType::is_file);
     ignored.extend(files.into_iter().filter(|path| !is_read(path)));
     for path in ignored {
         printer.note(&format!("{}: ignored, no catalogue file", path.display()));

@@ -346,12 +346,22 @@ fn rows_complete_stacks_and_leave_what_is_there() {
 }
 
 #[test]
-fn the_seeds_of_the_fuzzer_are_read() {
+fn the_seeds_of_the_fuzzer_are_read_whole_and_cut() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds");
-    for entry in fs::read_dir(folder).unwrap() {
-        // No panic; what is no table of rows is refused.
-        drop(read(&fs::read(entry.unwrap().path()).unwrap(), known()));
+    for name in ["rows.csv", "rows.json", "pasted.txt", "dump_utf16.txt"] {
+        let bytes = fs::read(folder.join(name)).unwrap();
+        for at in 0..=bytes.len() {
+            check(&bytes[..at]);
+            check(&bytes[at..]);
+        }
     }
+    let csv = read(&fs::read(folder.join("rows.csv")).unwrap(), known()).unwrap();
+    let (_, table) = only(&csv);
+    assert_eq!(table.integer(0, "waiting_tasks_count"), Some(1_234));
+    assert_eq!(table.integer(0, "wait_time_ms"), Some(70));
+    assert_eq!(table.integer(1, "wait_time_ms"), Some(1_500));
+    let json = read(&fs::read(folder.join("rows.json")).unwrap(), known()).unwrap();
+    assert_eq!(only(&json).1.rows.len(), 2);
 }
 
 fn check(bytes: &[u8]) {

@@ -398,6 +398,9 @@ fn a_catalogue_with_faults_stops_every_command_before_it_begins() {
 fn any_text_is_read_or_refused() {
     use proptest::prelude::*;
     let words = r#"(\[\[(rule|session|term)\]\]|\[(counters|limits)\]|name|id|frames|=|"x"|\["a", ""\]|\n|[0-9]|\{|\}|é|\u{0}|,|\.){0,40}"#;
+    for text in [format!("x = {}", "[".repeat(100_000)), "[[rule]]\n".repeat(50_000), "a=1\n".repeat(50_000)] {
+        assert!(!faults("symbols/rules.toml", &text).is_empty());
+    }
     proptest!(|(text in words)| {
         for path in ["symbols/rules.toml", "symbols/plumbing.toml", "symbols/latches.toml", "sessions/a/scenario.toml"] {
             with(&[(path, &text)]);

@@ -5,10 +5,16 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
+/// Most entries of a list: far beyond what anybody writes, and few enough to compare each with each.
+const MAX_ENTRIES: usize = 2_000;
+/// Most faults that are told of one value.
+const MAX_FAULTS: usize = 20;
+
 /// A text and its values.
 pub(super) struct Document<'t> {
     path: String,
-    text: &'t str,
+    /// Where each line but the first begins.
+    lines: Vec<usize>,
     root: Spanned<DeTable<'t>>,
 }
 
@@ -16,7 +22,8 @@ impl<'t> Document<'t> {
     /// Reads a text; the faults are those of its syntax.
     pub(super) fn parse(path: &str, text: &'t str, faults: &mut Vec<Fault>) -> Option<Self> {
         let (root, errors) = DeTable::parse_recoverable(text);
-        let document = Self { path: path.to_owned(), text, root };
+        let lines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1).collect();
+        let document = Self { path: path.to_owned(), lines, root };
         let are_none = errors.is_empty();
         faults.extend(errors.iter().map(|error| document.fault(start(error), error.message())));
         are_none.then_some(document)
@@ -24,8 +31,7 @@ impl<'t> Document<'t> {
 
     /// A fault at a place in the text.
     fn fault(&self, at: usize, message: impl Into<String>) -> Fault {
-        let before = self.text.as_bytes().get(..at).unwrap_or(self.text.as_bytes());
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = self.lines.partition_point(|start| *start <= at) + 1;
         Fault { file: self.path.clone(), line: Some(line), message: message.into() }
     }
 
@@ -71,6 +77,10 @@ impl<'t> Document<'t> {
             faults.push(self.fault(start, format!("{list}: must be a list of tables, each under [[{list}]]")));
             return Vec::new();
         };
+        if items.len() > MAX_ENTRIES {
+            faults.push(self.fault(start, format!("{list}: more than {MAX_ENTRIES} entries")));
+            return Vec::new();
+        }
         let of_item = |(index, item): (usize, &Spanned<DeValue<'t>>)| {
             let path = format!("{list}[{index}]");
             Some((index, self.value(item.clone(), &path, faults)?))
@@ -121,6 +131,9 @@ impl<'t> Document<'t> {
             let remaining = std::mem::take(table);
             *table = remaining.into_iter().filter(|(key, _)| *key.get_ref() != faulty).collect();
             taken.push(faulty);
+            if taken.len() >= MAX_FAULTS {
+                return None;
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ pub fn number_files(before: &mut Tables, after: &mut Tables) -> bool {
     for tables in [before, after] {
         let Some(mut stats) = tables.remove(FILES) else { continue };
         let is_named = stats.column("database_name").is_some() || stats.column("file_name").is_some();
-        if is_named && stats.column("database_id").is_none() {
+        if is_named && ["database_id", "file_id"].iter().any(|column| stats.column(column).is_none()) {
             ids.number(&mut stats);
             made_up = true;
         }
@@ -31,34 +31,35 @@ pub fn number_files(before: &mut Tables, after: &mut Tables) -> bool {
 #[derive(Default)]
 struct Ids {
     databases: BTreeMap<String, i64>,
-    files: BTreeMap<(i64, String), i64>,
+    files: BTreeMap<i64, BTreeMap<String, i64>>,
 }
 
 impl Ids {
+    /// Adds the ids that a table lacks.
     fn number(&mut self, stats: &mut Table) {
-        let own_file_ids = stats.column("file_id").is_some();
+        let lacks = |column: &str| stats.column(column).is_none();
+        let (lacks_database, lacks_file) = (lacks("database_id"), lacks("file_id"));
         let ids: Vec<(i64, i64)> = (0..stats.rows.len())
             .map(|row| {
-                let database = name(stats, row, "database_name");
-                let next = self.databases.len() as i64 + 1;
-                let database = *self.databases.entry(database).or_insert(next);
+                let database = stats.integer(row, "database_id").unwrap_or_else(|| {
+                    let next = self.databases.len() as i64 + 1;
+                    *self.databases.entry(name(stats, row, "database_name")).or_insert(next)
+                });
                 // Two files of one name in one database differ in their path, or in their kind.
                 let file =
                     ["file_name", "physical_name", "type_desc"].map(|column| name(stats, row, column)).join("\n");
-                let next =
-                    self.files.range((database, String::new())..(database + 1, String::new())).count() as i64 + 1;
-                (database, *self.files.entry((database, file)).or_insert(next))
+                let files = self.files.entry(database).or_default();
+                let next = files.len() as i64 + 1;
+                (database, *files.entry(file).or_insert(next))
             })
             .collect();
-        stats.columns.push("database_id".to_owned());
-        if !own_file_ids {
-            stats.columns.push("file_id".to_owned());
+        for (column, _) in [("database_id", lacks_database), ("file_id", lacks_file)].iter().filter(|(_, lacks)| *lacks)
+        {
+            stats.columns.push((*column).to_owned());
         }
         for (row, (database, file)) in stats.rows.iter_mut().zip(ids) {
-            row.push(Value::Integer(database));
-            if !own_file_ids {
-                row.push(Value::Integer(file));
-            }
+            row.extend(lacks_database.then_some(Value::Integer(database)));
+            row.extend(lacks_file.then_some(Value::Integer(file)));
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{MAX_COLUMNS, RawTable, Reading, RowsError, known};
 use crate::model::{KnownTable, Severity, Table};
 use csv::{ReaderBuilder, StringRecord, Trim};
+use std::collections::HashSet;
 
 /// What fields may be apart by.
 const DELIMITERS: [char; 3] = [',', ';', '\t'];
@@ -25,6 +26,7 @@ pub(super) fn read(text: &str, known: &[KnownTable], reading: &mut Reading) -> R
     }
     let columns: Vec<String> = header.iter().map(|name| name.trim_matches(['[', ']']).to_owned()).collect();
     let mut table = Table { columns, rows: Vec::new() };
+    let names = known::all_names(known);
     let (mut left_out, mut first_left_out) = (0_usize, 0);
     for (index, record) in records.enumerate() {
         let record = record.map_err(|error| delimited(&error))?;
@@ -32,7 +34,7 @@ pub(super) fn read(text: &str, known: &[KnownTable], reading: &mut Reading) -> R
         if (index == 0 && is_ruler(&record)) || is_count(&record) {
             continue;
         }
-        if is_header(&record, known) {
+        if is_header(&record, known, &names) {
             return Err(RowsError::SeveralTables { line });
         }
         if record.len() != table.columns.len() {
@@ -92,15 +94,17 @@ fn is_count(record: &StringRecord) -> bool {
     record.len() == 1 && record.get(0).is_some_and(is_count)
 }
 
-/// Whether a row holds the names of columns by which a table is known: rows of counters hold numbers.
-fn is_header(record: &StringRecord, known: &[KnownTable]) -> bool {
-    let is_name =
-        |field: &str| !field.is_empty() && field.len() <= 128 && !field.starts_with(|c: char| c.is_ascii_digit());
-    if record.len() > MAX_COLUMNS || !record.iter().all(is_name) {
+/// Whether a row holds the names of columns by which a table is known.
+fn is_header(record: &StringRecord, known: &[KnownTable], names: &HashSet<String>) -> bool {
+    let may_be = |field: &str| field.len() <= 128 && !field.starts_with(|c: char| c.is_ascii_digit());
+    if record.len() > MAX_COLUMNS || !record.iter().all(may_be) {
         return false;
     }
-    let names: Vec<String> = record.iter().map(str::to_owned).collect();
-    known::told(&names, known).is_some()
+    let is_name = |field: &str| names.contains(&known::plain(field));
+    record.iter().any(is_name) && {
+        let columns: Vec<String> = record.iter().map(str::to_owned).collect();
+        known::told(&columns, known).is_some()
+    }
 }
 
 fn delimited(error: &csv::Error) -> RowsError {

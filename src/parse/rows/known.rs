@@ -3,6 +3,7 @@
 use super::{RawTable, Reading, RowsError, number};
 use crate::model::{KnownColumn, KnownTable, Table, Value};
 use number::Written;
+use std::collections::HashSet;
 
 /// How many columns an error shows.
 const SHOWN: usize = 12;
@@ -49,8 +50,13 @@ fn names(column: &KnownColumn) -> impl Iterator<Item = &str> {
     std::iter::once(&column.name).chain(&column.aliases).chain(&column.seconds).map(String::as_str)
 }
 
+/// Every name of every column, as [`plain`] has it.
+pub(super) fn all_names(known: &[KnownTable]) -> HashSet<String> {
+    known.iter().flat_map(|table| &table.columns).flat_map(names).map(plain).collect()
+}
+
 /// Letters and digits of a name, in lower case.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
