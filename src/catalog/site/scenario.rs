@@ -139,6 +139,9 @@ impl Check<'_, '_> {
         if !session.name.is_empty() && !is_name(&session.name) {
             self.tell(&path("name"), "must be lower-case letters, digits and -, a letter first");
         }
+        if session.name == session.by_statement().name {
+            self.tell(&path("name"), &format!("`{}` is kept for the session by statement", session.name));
+        }
         if !is_qualified(&session.event) {
             self.tell(&path("event"), "must be `package.event`, of letters, digits and _");
         }
