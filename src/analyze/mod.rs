@@ -9,6 +9,7 @@ pub mod classify;
 pub mod combine;
 pub mod databases;
 pub mod deltas;
+pub mod examples;
 pub mod facts;
 pub mod file_latency;
 pub mod files;

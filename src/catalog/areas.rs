@@ -1,6 +1,6 @@
 //! Owns which part of the engine a frame belongs to.
 
-use super::{Checked, pattern::any_matches};
+use super::{Checked, Entry, found, pattern::any_matches};
 use crate::catalog::Pattern;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ pub struct Area {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Areas {
-    area: Vec<Area>,
+    pub(super) area: Vec<Area>,
 }
 
 impl Areas {
@@ -30,7 +30,20 @@ impl Areas {
 
 impl Checked for Areas {
     fn fault(&self) -> Option<(String, String)> {
-        let empty = self.area.iter().position(|area| area.name.trim().is_empty() || area.frames.is_empty())?;
-        Some((format!("area[{empty}]"), "an area needs a name and at least one frame".to_owned()))
+        self.area.iter().enumerate().find_map(|(index, area)| {
+            let (key, message) = area.faults().into_iter().next()?;
+            Some((format!("area[{index}].{key}"), message.to_owned()))
+        })
+    }
+}
+
+impl Entry for Area {
+    const LIST: &'static str = "area";
+
+    fn faults(&self) -> Vec<(&'static str, &'static str)> {
+        found([
+            (self.name.trim().is_empty(), "name", "an area needs a name"),
+            (self.frames.is_empty(), "frames", "an area needs at least one frame"),
+        ])
     }
 }

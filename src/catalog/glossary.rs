@@ -1,6 +1,6 @@
 //! Owns what spinlocks and latch classes protect, in words.
 
-use super::{Checked, pattern::any_matches};
+use super::{Checked, Entry, found, pattern::any_matches};
 use crate::catalog::Pattern;
 use serde::Deserialize;
 
@@ -56,7 +56,7 @@ impl Term {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Glossary {
-    term: Vec<Term>,
+    pub(super) term: Vec<Term>,
 }
 
 impl Glossary {
@@ -79,11 +79,25 @@ impl Glossary {
 impl Checked for Glossary {
     fn fault(&self) -> Option<(String, String)> {
         self.term.iter().enumerate().find_map(|(index, term)| {
-            if term.names.is_empty() || term.meaning.trim().is_empty() {
-                return Some((format!("term[{index}]"), "a term needs a name and a meaning".to_owned()));
-            }
-            let known = ["documented", "published", "name"].contains(&term.basis.as_str());
-            (!known).then(|| (format!("term[{index}].basis"), "must be documented, published or name".to_owned()))
+            let (key, message) = term.faults().into_iter().next()?;
+            Some((format!("term[{index}].{key}"), message.to_owned()))
         })
+    }
+}
+
+impl Entry for Term {
+    const LIST: &'static str = "term";
+
+    fn faults(&self) -> Vec<(&'static str, &'static str)> {
+        let is_known = ["documented", "published", "name"].contains(&self.basis.as_str());
+        found([
+            (self.names.is_empty(), "names", "a term needs a name"),
+            (self.meaning.trim().is_empty(), "meaning", "a term needs a meaning"),
+            (!is_known, "basis", "must be documented, published or name"),
+        ])
+    }
+
+    fn names(&self) -> Vec<(&'static str, String)> {
+        self.names.iter().map(|name| ("names", name.to_string())).collect()
     }
 }

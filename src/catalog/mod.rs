@@ -5,8 +5,10 @@ mod areas;
 mod glossary;
 mod pattern;
 mod plumbing;
+mod rows;
 mod rules;
 pub mod sessions;
+pub mod site;
 mod verdicts;
 mod waits;
 
@@ -14,6 +16,7 @@ pub use areas::{Area, Areas};
 pub use glossary::{Glossary, Relief, Term};
 pub use pattern::Pattern;
 pub use plumbing::Plumbing;
+pub use rows::RowColumns;
 pub use rules::{Look, Rule, Rules};
 pub use verdicts::{
     AgreementSettings, BucketSettings, GateSettings, InsertSettings, LatchGateSettings, LatchSettings,
@@ -28,16 +31,18 @@ pub use waits::{WaitCategories, WaitCategory};
 
 use serde::de::DeserializeOwned;
 use sessions::{Sessions, SessionsError};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// All files that are built in, by their path in the repository.
-const EMBEDDED: [(&str, &str); 13] = [
+const EMBEDDED: [(&str, &str); 14] = [
     ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
     ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
     ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
     ("symbols/spinlocks.toml", include_str!("../../symbols/spinlocks.toml")),
     ("symbols/latches.toml", include_str!("../../symbols/latches.toml")),
     ("symbols/waits.toml", include_str!("../../symbols/waits.toml")),
+    ("symbols/row_columns.toml", include_str!("../../symbols/row_columns.toml")),
     ("sessions/sos-yield/verdict.toml", include_str!("../../sessions/sos-yield/verdict.toml")),
     ("sessions/spinlock/verdict.toml", include_str!("../../sessions/spinlock/verdict.toml")),
     ("sessions/latch/verdict.toml", include_str!("../../sessions/latch/verdict.toml")),
@@ -62,6 +67,8 @@ pub struct Catalog {
     pub latches: Glossary,
     /// Wait types by category, and which of them are idle.
     pub waits: WaitCategories,
+    /// By which columns saved rows are known.
+    pub rows: RowColumns,
     /// Thresholds of scenario `sos-yield`.
     pub sos_yield: YieldSettings,
     /// Thresholds of scenario `spinlock`.
@@ -80,6 +87,8 @@ pub struct Catalog {
     pub file_latency: FileLatencySettings,
     /// Scenarios and the statements they are made of.
     pub sessions: Arc<Sessions>,
+    /// Thresholds of a site's scenarios that have their own.
+    site_verdicts: BTreeMap<String, site::SiteVerdict>,
 }
 
 /// A catalogue file that cannot be used.
@@ -159,6 +168,7 @@ impl Catalog {
             spinlocks: load(texts, "symbols/spinlocks.toml")?,
             latches: load(texts, "symbols/latches.toml")?,
             waits: load(texts, "symbols/waits.toml")?,
+            rows: load(texts, "symbols/row_columns.toml")?,
             sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
             spinlock: load(texts, "sessions/spinlock/verdict.toml")?,
             latch: load(texts, "sessions/latch/verdict.toml")?,
@@ -168,19 +178,8 @@ impl Catalog {
             snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
             file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
             sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
+            site_verdicts: BTreeMap::new(),
         })
-    }
-}
-
-/// The thresholds of a site's own scenario: `verdict.toml` in its folder.
-///
-/// # Errors
-/// What is wrong with it, and where.
-pub fn site_settings(file: &str, text: &str) -> Result<WaitsSettings, CatalogError> {
-    let settings: WaitsSettings = parse(file, text)?;
-    match settings.fault() {
-        None => Ok(settings),
-        Some((path, message)) => Err(CatalogError::Invalid { file: file.to_owned(), path, message }),
     }
 }
 
@@ -188,6 +187,25 @@ pub fn site_settings(file: &str, text: &str) -> Result<WaitsSettings, CatalogErr
 trait Checked {
     /// The first fault: where, and what.
     fn fault(&self) -> Option<(String, String)>;
+}
+
+/// What an entry of a list in a file must hold to beyond its shape.
+trait Entry {
+    /// The list's key.
+    const LIST: &'static str;
+
+    /// All faults of this entry by itself: under which key, and what.
+    fn faults(&self) -> Vec<(&'static str, &'static str)>;
+
+    /// The names that no other entry may have, and under which key each stands.
+    fn names(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
+/// The faults that are there.
+fn found<const N: usize>(faults: [(bool, &'static str, &'static str); N]) -> Vec<(&'static str, &'static str)> {
+    faults.into_iter().filter(|(is_there, ..)| *is_there).map(|(_, key, message)| (key, message)).collect()
 }
 
 fn load<N, T, C>(texts: &[(N, T)], file: &'static str) -> Result<C, CatalogError>
@@ -256,7 +274,11 @@ mod tests {
             ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
             ("symbols/rules.toml", &rule.replace("[[\"G\"]]", "[]"), "rule[0].must_match"),
             ("symbols/latches.toml", term, "term[0].basis"),
-            ("symbols/waits.toml", "version = \"1\"\n[[category]]\nname = \"x\"\nwait_types = []\n", "category[0]"),
+            (
+                "symbols/waits.toml",
+                "version = \"1\"\n[[category]]\nname = \"x\"\nwait_types = []\n",
+                "category[0].wait_types",
+            ),
             ("sessions/sos-yield/verdict.toml", &beyond, "shares.cpu_yield_low"),
             ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
             ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),

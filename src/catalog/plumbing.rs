@@ -9,13 +9,13 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Plumbing {
     /// Leading frames of the event machinery and of the scheduler's bookkeeping.
-    events: Vec<Pattern>,
+    pub(super) events: Vec<Pattern>,
     /// The wait primitive under the plumbing, such as `SOS_Task::Sleep`.
-    primitives: Vec<Pattern>,
+    pub(super) primitives: Vec<Pattern>,
     /// Frames of a spinlock itself, under which its caller stands.
-    spinlocks: Vec<Pattern>,
+    pub(super) spinlocks: Vec<Pattern>,
     /// Frames of a latch itself, under which the function stands that waits for it.
-    latches: Vec<Pattern>,
+    pub(super) latches: Vec<Pattern>,
     /// Leaves out the frame `optional_frame` where it follows `optional_after`: the same path shows it or not.
     optional_after: Pattern,
     optional_frame: Pattern,

@@ -1,6 +1,6 @@
 //! Owns the rules from frames to classes.
 
-use super::{Checked, pattern::any_matches};
+use super::{Checked, Entry, found, pattern::any_matches};
 use crate::{catalog::Pattern, model::StackClass};
 use serde::Deserialize;
 
@@ -62,7 +62,7 @@ impl Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    rule: Vec<Rule>,
+    pub(super) rule: Vec<Rule>,
 }
 
 impl Rules {
@@ -75,20 +75,31 @@ impl Rules {
 impl Checked for Rules {
     fn fault(&self) -> Option<(String, String)> {
         self.rule.iter().enumerate().find_map(|(index, rule)| {
-            let fault = |key: &str, message: &str| Some((format!("rule[{index}].{key}"), message.to_owned()));
-            if rule.id.trim().is_empty() || rule.why.trim().is_empty() {
-                return fault("id", "a rule needs an id and a why");
-            }
-            if self.rule.iter().take(index).any(|earlier| earlier.id == rule.id) {
-                return fault("id", "another rule has this id");
-            }
-            if rule.frames.is_empty() {
-                return fault("frames", "a rule needs at least one frame");
-            }
-            if rule.must_match.is_empty() || rule.must_not_match.is_empty() {
-                return fault("must_match", "a rule needs stacks that it must and must not match");
-            }
-            None
+            let twice = self.rule.iter().take(index).any(|earlier| earlier.id == rule.id);
+            let twice = twice.then(|| ("id", "another rule has this id"));
+            let (key, message) = rule.faults().into_iter().chain(twice).next()?;
+            Some((format!("rule[{index}].{key}"), message.to_owned()))
         })
+    }
+}
+
+impl Entry for Rule {
+    const LIST: &'static str = "rule";
+
+    fn faults(&self) -> Vec<(&'static str, &'static str)> {
+        let is_empty = |text: &str| text.trim().is_empty();
+        found([
+            (is_empty(&self.id) || is_empty(&self.why), "id", "a rule needs an id and a why"),
+            (self.frames.is_empty(), "frames", "a rule needs at least one frame"),
+            (
+                self.must_match.is_empty() || self.must_not_match.is_empty(),
+                "must_match",
+                "a rule needs stacks that it must and must not match",
+            ),
+        ])
+    }
+
+    fn names(&self) -> Vec<(&'static str, String)> {
+        vec![("id", self.id.clone())]
     }
 }

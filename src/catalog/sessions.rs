@@ -3,7 +3,7 @@
 use crate::catalog::Pattern;
 use crate::model::ServerVersion;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 macro_rules! embed {
     ($($path:literal),* $(,)?) => {
@@ -483,6 +483,23 @@ impl Sessions {
     /// All scenarios.
     pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
+    }
+
+    /// Adds a scenario that holds to what all do.
+    pub(super) fn add(&mut self, scenario: Scenario) {
+        self.scenarios.push(scenario);
+    }
+
+    /// The counter tables that scenarios read.
+    pub(super) fn counter_names(&self) -> BTreeSet<&str> {
+        let counters = self.scenarios.iter().map(|scenario| &scenario.counters);
+        let names = counters.flat_map(|counters| [&counters.snapshot, &counters.sample, &counters.series]);
+        names.flatten().map(String::as_str).collect()
+    }
+
+    /// The statements that predict event rates.
+    pub(super) fn volumes(&self) -> BTreeSet<&str> {
+        self.scenarios.iter().filter_map(|scenario| scenario.counters.volume.as_deref()).collect()
     }
 
     /// The text of a common statement for a version: `name@V.sql` of the newest V that is not newer, else `name.sql`.

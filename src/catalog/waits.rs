@@ -1,6 +1,6 @@
 //! Owns the categories of wait types, and which waits are idle.
 
-use super::{Checked, pattern::any_matches};
+use super::{Checked, Entry, found, pattern::any_matches};
 use crate::catalog::Pattern;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ pub struct WaitCategory {
 pub struct WaitCategories {
     /// Date of the selection, printed with what it leaves out.
     pub version: String,
-    category: Vec<WaitCategory>,
+    pub(super) category: Vec<WaitCategory>,
 }
 
 impl WaitCategories {
@@ -43,7 +43,20 @@ impl Checked for WaitCategories {
         if self.version.trim().is_empty() {
             return Some(("version".to_owned(), "cannot be empty".to_owned()));
         }
-        let empty = self.category.iter().position(|c| c.name.trim().is_empty() || c.wait_types.is_empty())?;
-        Some((format!("category[{empty}]"), "a category needs a name and at least one wait type".to_owned()))
+        self.category.iter().enumerate().find_map(|(index, category)| {
+            let (key, message) = category.faults().into_iter().next()?;
+            Some((format!("category[{index}].{key}"), message.to_owned()))
+        })
+    }
+}
+
+impl Entry for WaitCategory {
+    const LIST: &'static str = "category";
+
+    fn faults(&self) -> Vec<(&'static str, &'static str)> {
+        found([
+            (self.name.trim().is_empty(), "name", "a category needs a name"),
+            (self.wait_types.is_empty(), "wait_types", "a category needs at least one wait type"),
+        ])
     }
 }

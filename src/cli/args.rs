@@ -21,8 +21,11 @@ Examples:
   xestack cleanup -S db1 -U dba --dry-run    what captures that died have left
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
                                              what a saved histogram shows
+  xestack analyze --before waits1.csv --after waits2.csv --elapsed 60s
+                                             what counters saved by hand show
   xestack report 20260131T024000Z-0a1b2c3d.zip
                                              a bundle's report again
+  xestack catalog check ours                 whether a site's own scenarios and rules are right
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 no connection or login, 4 refused,
 5 done but partial, 6 something of ours remains on the server, 7 input unreadable,
@@ -37,6 +40,9 @@ pub(super) struct Arguments {
     /// Log what is done to standard error; twice for more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// Folder with a site's scenarios, rules and glossaries, beside the built-in ones; may be given several times.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub catalog: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -66,19 +72,50 @@ pub(super) enum Command {
     Cleanup(CleanupArguments),
     /// Every statement that a capture would send; nothing is sent.
     Sql(SqlArguments),
-    /// What saved target XML, pasted stacks or bundles show.
-    #[command(
-        after_help = "Examples:\n  xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD\n  \
-                            pbpaste | xestack analyze -"
-    )]
+    /// What saved target XML, pasted stacks, bundles or rows of views show.
+    #[command(after_help = ANALYZE_HELP)]
     Analyze(AnalyzeArguments),
     /// Analyses a bundle again.
     Report(ReportArguments),
+    /// A site's own scenarios, rules and glossaries.
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
     /// The simulated server on its own.
     #[command(
         after_help = "Example:\n  xestack simulate --listen 127.0.0.1:14330 --workload lock-hash --server-version 2019"
     )]
     Simulate(SimulateArguments),
+}
+
+const ANALYZE_HELP: &str = "\
+Examples:
+  xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
+  pbpaste | xestack analyze -
+  xestack analyze --before waits1.csv --after waits2.csv --elapsed 60s
+  xestack analyze --before a.json --after b.json --scenario log-write
+  xestack analyze target.xml --before spins1.csv --before waits1.csv --after spins2.csv --after waits2.csv
+
+Saved rows are CSV with a header line (comma, semicolon or tab) or JSON: an array of objects, {\"columns\": [..], \
+\"rows\": [[..]]}, an object of such tables by their views' names, or an object a line. Which view a table is of is told by \
+the names of its columns, as views or common tools write them, in any case. A CSV file holds one table. Columns in seconds \
+(Wait_S) become milliseconds, rounded. In 1,234 and 1 234 the digits stand in groups; in 0,07 the comma is decimal. Without \
+--elapsed the time is that of sys.dm_os_sys_info.ms_ticks or sample_ms of the files, where it is there.";
+
+/// What is done with a site's folders.
+#[derive(Debug, Subcommand)]
+pub(super) enum CatalogCommand {
+    /// Tells everything that is wrong in a site's folders, with path and line. Nothing is sent anywhere.
+    #[command(
+        after_help = "Examples:\n  xestack catalog check ours\n  xestack sql --catalog ours --scenario cmemthread \
+                            --server-version 2019\n\nA folder holds sessions/<name>/scenario.toml, \
+                            sessions/<name>/verdict.toml, and symbols/ with rules, plumbing, areas, spinlocks, latches and \
+                            waits, each .toml.\n\nExit codes: 0 all is right, 2 something is not."
+    )]
+    Check {
+        /// The site's folders, read together.
+        #[arg(required = true, value_name = "DIR")]
+        folders: Vec<PathBuf>,
+    },
 }
 
 /// How a report is printed.
@@ -304,8 +341,17 @@ pub(super) struct CleanupArguments {
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArguments {
     /// Bundles, target XML or pasted stacks; `-` is standard input. All are one set of evidence.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present_any = ["before", "after"], value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Saved rows of a view at the start, CSV or JSON; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub before: Vec<PathBuf>,
+    /// Saved rows of a view at the end; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub after: Vec<PathBuf>,
+    /// What is asked of them, by a scenario's name; without it the files tell.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Option<String>,
     /// The event that was counted, for example sqlos.wait_info.
     #[arg(long, value_name = "EVENT")]
     pub event: Option<String>,
@@ -315,7 +361,7 @@ pub(super) struct AnalyzeArguments {
     /// Version of the server it came from.
     #[arg(long, value_name = "VERSION")]
     pub server_version: Option<ServerVersion>,
-    /// How long was counted.
+    /// How long was counted, and between the saved rows.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub elapsed: Option<Duration>,
     #[command(flatten)]

@@ -16,19 +16,19 @@ pub(super) fn tool() -> Tool {
     Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
-/// The built-in catalogue.
-pub(super) fn catalog() -> Result<Catalog, Failure> {
-    Catalog::embedded().map_err(|error| Failure::new(Exit::Internal, error))
-}
-
-/// Evidence in, report out.
-pub(super) fn analyse(evidence: &Evidence) -> Result<Report, Failure> {
-    Ok(analyze::analyze(evidence, &catalog()?, tool()))
+/// Evidence in, report out, by the thresholds of the scenario that it names.
+pub(super) fn analyse(evidence: &Evidence, catalog: &Catalog) -> Report {
+    analyze::analyze(evidence, &catalog.settled_for(evidence.scenario.as_deref()), tool())
 }
 
 /// Prints the report of evidence that no window was opened for, and gives the exit code.
-pub(super) fn answer(evidence: &Evidence, output: &ReportOutput, printer: &Printer) -> Result<Exit, Failure> {
-    let report = analyse(evidence)?;
+pub(super) fn answer(
+    evidence: &Evidence,
+    catalog: &Catalog,
+    output: &ReportOutput,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
+    let report = analyse(evidence, catalog);
     printer.report(&report, output)?;
     Ok(Exit::of_problems(&report.capture.problems))
 }
@@ -41,8 +41,13 @@ pub(super) struct Concluded {
 }
 
 /// Analyses a capture and writes its bundle where one is wanted.
-pub(super) fn conclude(outcome: Outcome, bundle_path: Option<&Path>, printer: &Printer) -> Result<Concluded, Failure> {
-    let report = analyse(&outcome.evidence)?;
+pub(super) fn conclude(
+    outcome: Outcome,
+    catalog: &Catalog,
+    bundle_path: Option<&Path>,
+    printer: &Printer,
+) -> Result<Concluded, Failure> {
+    let report = analyse(&outcome.evidence, catalog);
     let concluded = Concluded { report, left_behind: outcome.left_behind.clone(), interrupted: outcome.interrupted };
     for left in &concluded.left_behind {
         printer.note(&format!("xestack: still on the server: {left}"));

@@ -4,6 +4,7 @@
 mod doctor;
 mod evidence;
 mod frame;
+mod known_table;
 mod report;
 mod table;
 mod target;
@@ -19,6 +20,7 @@ pub use evidence::{
     Window,
 };
 pub use frame::{Address, CountedStack, Frame, Module, PdbIdentity, Stack};
+pub use known_table::{KnownColumn, KnownTable};
 pub use report::{
     Answer, Basis, Capture, ClassTotal, Confidence, DatabaseRow, FilePoint, FileRow, Finding, Gate, Interval, LatchRow,
     Mark, NextStep, PageRow, QueryRow, Reason, Report, SCHEMA, SessionOutcome, SessionReport, Share, SpinlockRow,

@@ -1,4 +1,5 @@
-//! Owns reading: bytes in, records out. Target documents, call-stack text, event documents and module lists.
+//! Owns reading: bytes in, records out. Target documents, call-stack text, event documents, module lists and saved
+//! rows of views.
 //!
 //! Everything here is total: any input gives an answer, what was odd is said beside it, and what was not understood keeps
 //! its text. The work is linear in the input, and no entity is expanded beyond XML's five and numeric references.
@@ -9,6 +10,7 @@ mod frame;
 pub mod input;
 mod markup;
 pub mod modules;
+pub mod rows;
 pub mod stack;
 pub mod target;
 pub mod text;

@@ -26,6 +26,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("tiberius", &["sqlserver"]),
     ("quick_xml", &["parse"]),
+    ("csv", &["parse"]),
     ("toml", &["catalog"]),
     ("chrono", &["agent", "sqlserver"]),
     ("tokio", &["sqlserver", "simulator", "store", "agent", "cli"]),

@@ -1,7 +1,7 @@
 //! Owns the thresholds of scenario `file-latency`.
 
-use super::{not_above_0, outside_0_to_1};
-use crate::catalog::{Checked, Pattern, pattern::any_matches};
+use super::{Settings, not_above_0, outside_0_to_1};
+use crate::catalog::{Pattern, pattern::any_matches};
 use serde::Deserialize;
 
 /// When the gates of `file_latency` are met.
@@ -62,8 +62,8 @@ pub struct FileLatencySettings {
     pub maintenance: MaintenanceSettings,
 }
 
-impl Checked for FileLatencySettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for FileLatencySettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let gates = &self.gates;
         let shares = [
             ("gates.io_wait_share", gates.io_wait_share),
@@ -78,6 +78,6 @@ impl Checked for FileLatencySettings {
             let fits = gates.cumulative_factor.is_finite() && gates.cumulative_factor > 1.0;
             (!fits).then(|| ("gates.cumulative_factor".to_owned(), "must be above 1".to_owned()))
         };
-        outside_0_to_1(&shares).or_else(|| not_above_0(&positive)).or_else(factor)
+        outside_0_to_1(&shares).chain(not_above_0(&positive)).chain(factor()).collect()
     }
 }

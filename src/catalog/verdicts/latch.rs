@@ -1,6 +1,6 @@
 //! Owns the thresholds of scenario `latch`.
 
-use super::{Checked, NoContentionSettings, outside_0_to_1};
+use super::{NoContentionSettings, Settings, outside_0_to_1};
 use serde::Deserialize;
 
 /// When the gates of `latch_contention` on a latch class are met.
@@ -27,13 +27,13 @@ pub struct LatchSettings {
     pub no_contention: NoContentionSettings,
 }
 
-impl Checked for LatchSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for LatchSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("gates.wait_share", self.gates.wait_share),
             ("gates.class_share", self.gates.class_share),
             ("gates.reconciled_within", self.gates.reconciled_within),
         ];
-        outside_0_to_1(&shares).or_else(|| self.no_contention.fault())
+        outside_0_to_1(&shares).chain(self.no_contention.faults()).collect()
     }
 }

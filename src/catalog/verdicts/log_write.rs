@@ -1,7 +1,6 @@
 //! Owns the thresholds of scenario `log-write`.
 
-use super::{NoContentionSettings, not_above_0, outside_0_to_1};
-use crate::catalog::Checked;
+use super::{NoContentionSettings, Settings, not_above_0, outside_0_to_1};
 use serde::Deserialize;
 
 /// When the gates of `log_write_bound` are met.
@@ -42,8 +41,8 @@ pub struct LogWriteSettings {
     pub no_contention: NoContentionSettings,
 }
 
-impl Checked for LogWriteSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for LogWriteSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("gates.commit_wait_share", self.gates.commit_wait_share),
             ("gates.writelog_share", self.gates.writelog_share),
@@ -57,6 +56,6 @@ impl Checked for LogWriteSettings {
             ("files_alone.writes_per_second", self.files_alone.writes_per_second),
             ("no_contention.events_per_second", self.no_contention.events_per_second),
         ];
-        outside_0_to_1(&shares).or_else(|| not_above_0(&positive))
+        outside_0_to_1(&shares).chain(not_above_0(&positive)).collect()
     }
 }

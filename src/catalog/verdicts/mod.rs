@@ -31,19 +31,37 @@ pub struct NoContentionSettings {
     pub events_per_second: f64,
 }
 
-impl Checked for NoContentionSettings {
-    fn fault(&self) -> Option<(String, String)> {
-        let share = outside_0_to_1(&[("no_contention.wait_share", self.wait_share)]);
-        share.or_else(|| not_above_0(&[("no_contention.events_per_second", self.events_per_second)]))
+impl NoContentionSettings {
+    fn faults(&self) -> impl Iterator<Item = (String, String)> {
+        let shares = outside_0_to_1(&[("no_contention.wait_share", self.wait_share)]);
+        shares.chain(not_above_0(&[("no_contention.events_per_second", self.events_per_second)]))
     }
 }
 
-fn outside_0_to_1(values: &[(&str, f64)]) -> Option<(String, String)> {
-    let (path, _) = values.iter().find(|(_, value)| !(0.0..=1.0).contains(value))?;
-    Some(((*path).to_owned(), "must be between 0 and 1".to_owned()))
+/// Thresholds of a scenario.
+pub(super) trait Settings {
+    /// All faults: where, and what.
+    fn faults(&self) -> Vec<(String, String)>;
 }
 
-fn not_above_0(values: &[(&str, f64)]) -> Option<(String, String)> {
-    let (path, _) = values.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0))?;
-    Some(((*path).to_owned(), "must be above 0".to_owned()))
+impl<S: Settings> Checked for S {
+    fn fault(&self) -> Option<(String, String)> {
+        self.faults().into_iter().next()
+    }
+}
+
+fn outside_0_to_1(values: &[(&str, f64)]) -> impl Iterator<Item = (String, String)> + use<> {
+    let outside = values.iter().filter(|(_, value)| !(0.0..=1.0).contains(value));
+    let faults: Vec<_> = outside.map(|(path, _)| fault(path, "must be between 0 and 1")).collect();
+    faults.into_iter()
+}
+
+fn not_above_0(values: &[(&str, f64)]) -> impl Iterator<Item = (String, String)> + use<> {
+    let not_above = values.iter().filter(|(_, value)| !(value.is_finite() && *value > 0.0));
+    let faults: Vec<_> = not_above.map(|(path, _)| fault(path, "must be above 0")).collect();
+    faults.into_iter()
+}
+
+fn fault(path: &str, message: &str) -> (String, String) {
+    (path.to_owned(), message.to_owned())
 }

@@ -1,6 +1,6 @@
 //! Owns the thresholds of scenario `pagelatch`.
 
-use super::{Checked, NoContentionSettings, outside_0_to_1};
+use super::{NoContentionSettings, Settings, outside_0_to_1};
 use crate::catalog::{Pattern, pattern::any_matches};
 use serde::Deserialize;
 
@@ -48,8 +48,8 @@ pub struct PageLatchSettings {
     pub no_contention: NoContentionSettings,
 }
 
-impl Checked for PageLatchSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for PageLatchSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("gates.wait_share", self.gates.wait_share),
             ("gates.database_share_low", self.gates.database_share_low),
@@ -57,6 +57,6 @@ impl Checked for PageLatchSettings {
             ("gates.insert_share_low", self.gates.insert_share_low),
             ("gates.reconciled_within", self.gates.reconciled_within),
         ];
-        outside_0_to_1(&shares).or_else(|| self.no_contention.fault())
+        outside_0_to_1(&shares).chain(self.no_contention.faults()).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Owns the thresholds of scenario `snapshot`.
 
-use super::{NoContentionSettings, not_above_0, outside_0_to_1};
-use crate::catalog::{Checked, Pattern, pattern::any_matches};
+use super::{NoContentionSettings, Settings, not_above_0, outside_0_to_1};
+use crate::catalog::{Pattern, pattern::any_matches};
 use serde::Deserialize;
 
 /// When the gates of `snapshot_copy_on_write` are met.
@@ -46,8 +46,8 @@ pub struct SnapshotSettings {
     pub no_contention: NoContentionSettings,
 }
 
-impl Checked for SnapshotSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for SnapshotSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("gates.wait_share", self.gates.wait_share),
             ("gates.copy_on_write_share", self.gates.copy_on_write_share),
@@ -56,6 +56,6 @@ impl Checked for SnapshotSettings {
         let positive = [("no_contention.events_per_second", self.no_contention.events_per_second)];
         let empty = self.frames.copy_on_write.is_empty();
         let no_frames = || empty.then(|| ("frames.copy_on_write".to_owned(), "cannot be empty".to_owned()));
-        outside_0_to_1(&shares).or_else(|| not_above_0(&positive)).or_else(no_frames)
+        outside_0_to_1(&shares).chain(not_above_0(&positive)).chain(no_frames()).collect()
     }
 }

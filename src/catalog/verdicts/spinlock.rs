@@ -1,6 +1,6 @@
 //! Owns the thresholds of scenario `spinlock`.
 
-use super::{Checked, not_above_0, outside_0_to_1};
+use super::{Settings, not_above_0, outside_0_to_1};
 use crate::catalog::{Pattern, pattern::any_matches};
 use serde::Deserialize;
 
@@ -62,8 +62,8 @@ pub struct SpinlockSettings {
     pub observers: ObserverSettings,
 }
 
-impl Checked for SpinlockSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for SpinlockSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("gates.spin_cpu_share_low", self.gates.spin_cpu_share_low),
             ("no_contention.spin_cpu_share_high", self.no_contention.spin_cpu_share_high),
@@ -75,6 +75,6 @@ impl Checked for SpinlockSettings {
                 (path, "must be at least notable_events_per_minute".to_owned())
             })
         };
-        outside_0_to_1(&shares).or_else(|| not_above_0(&positive)).or_else(order)
+        outside_0_to_1(&shares).chain(not_above_0(&positive)).chain(order()).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Owns the thresholds of a site's own scenarios, all of which may be left out.
 
-use super::{Checked, NoContentionSettings, not_above_0, outside_0_to_1};
+use super::{NoContentionSettings, Settings, not_above_0, outside_0_to_1};
 use serde::Deserialize;
 
 /// Thresholds of a site's own scenario: below both there is nothing to explain.
@@ -26,9 +26,9 @@ impl WaitsSettings {
     }
 }
 
-impl Checked for WaitsSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for WaitsSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let share = outside_0_to_1(&[("share_of_wait_time", self.share_of_wait_time)]);
-        share.or_else(|| not_above_0(&[("events_per_second", self.events_per_second)]))
+        share.chain(not_above_0(&[("events_per_second", self.events_per_second)])).collect()
     }
 }

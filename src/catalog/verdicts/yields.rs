@@ -1,6 +1,6 @@
 //! Owns the thresholds of scenario `sos-yield`.
 
-use super::{Checked, NoContentionSettings, not_above_0, outside_0_to_1};
+use super::{NoContentionSettings, Settings, not_above_0, outside_0_to_1};
 use serde::Deserialize;
 
 /// How shares of events become a kind of verdict.
@@ -81,8 +81,8 @@ pub struct YieldSettings {
     pub agreement: AgreementSettings,
 }
 
-impl Checked for YieldSettings {
-    fn fault(&self) -> Option<(String, String)> {
+impl Settings for YieldSettings {
+    fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("shares.cpu_yield_low", self.shares.cpu_yield_low),
             ("shares.spinlock_backoff_high", self.shares.spinlock_backoff_high),
@@ -95,9 +95,6 @@ impl Checked for YieldSettings {
             ("no_contention.wait_share", self.no_contention.wait_share),
             ("agreement.events_difference", self.agreement.events_difference),
         ];
-        if let Some(fault) = outside_0_to_1(&shares) {
-            return Some(fault);
-        }
         let positive = [
             ("shares.wilson_z", self.shares.wilson_z),
             ("shares.smallest_event_bytes", self.shares.smallest_event_bytes as f64),
@@ -106,14 +103,14 @@ impl Checked for YieldSettings {
             ("spins.cycles_per_spin_low", self.spins.cycles_per_spin_low),
             ("no_contention.events_per_second", self.no_contention.events_per_second),
         ];
-        if let Some(fault) = not_above_0(&positive) {
-            return Some(fault);
-        }
-        if !(self.gates.mean_wait_factor.is_finite() && self.gates.mean_wait_factor >= 1.0) {
-            return Some(("gates.mean_wait_factor".to_owned(), "must be at least 1".to_owned()));
-        }
-        let high = self.spins.cycles_per_spin_high;
-        (!(high.is_finite() && high >= self.spins.cycles_per_spin_low))
-            .then(|| ("spins.cycles_per_spin_high".to_owned(), "must be at least cycles_per_spin_low".to_owned()))
+        let (factor, high) = (self.gates.mean_wait_factor, self.spins.cycles_per_spin_high);
+        let low_factor = !(factor.is_finite() && factor >= 1.0);
+        let low_high = !(high.is_finite() && high >= self.spins.cycles_per_spin_low);
+        let fault = |is_there: bool, path: &str, message: &str| is_there.then(|| (path.to_owned(), message.to_owned()));
+        outside_0_to_1(&shares)
+            .chain(not_above_0(&positive))
+            .chain(fault(low_factor, "gates.mean_wait_factor", "must be at least 1"))
+            .chain(fault(low_high, "spins.cycles_per_spin_high", "must be at least cycles_per_spin_low"))
+            .collect()
     }
 }

@@ -1,10 +1,12 @@
 //! Owns `xestack analyze`: files in, one report out.
 
+use crate::catalog::Catalog;
+use crate::catalog::sessions::Sessions;
 use crate::cli::args::AnalyzeArguments;
-use crate::cli::commands::capture::embedded_sessions;
 use crate::cli::conclude::analyse;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
+use crate::cli::rows;
 use crate::model::{Evidence, Problem, ServerIdentity, SessionEvidence, Severity, UtcMicros, Window};
 use crate::parse::{input, target};
 use crate::store::bundle;
@@ -12,7 +14,11 @@ use std::io::Read as _;
 use std::path::Path;
 
 /// Reads every file into one set of evidence. Fails only when nothing at all could be read.
-pub(in crate::cli) fn read(arguments: &AnalyzeArguments) -> Result<Evidence, Failure> {
+pub(in crate::cli) fn read(arguments: &AnalyzeArguments, catalog: &Catalog) -> Result<Evidence, Failure> {
+    if let Some(names) = &arguments.scenario {
+        catalog.sessions.joined_scenarios(names).map_err(|error| Failure::new(Exit::Usage, error))?;
+    }
+    let mut saved = rows::read(arguments, catalog.rows.tables())?;
     let mut evidence = Evidence { id: "offline".to_owned(), ..Evidence::default() };
     let mut first_failure = None;
     let mut readable = 0;
@@ -26,10 +32,13 @@ pub(in crate::cli) fn read(arguments: &AnalyzeArguments) -> Result<Evidence, Fai
             }
         }
     }
-    if let Some(failure) = first_failure.filter(|_| readable == 0) {
-        return Err(failure);
+    if readable == 0 && saved.is_empty() {
+        if let Some(failure) = first_failure.or_else(|| saved.take_failure()) {
+            return Err(failure);
+        }
     }
-    apply_context(&mut evidence, arguments);
+    saved.complete(&mut evidence);
+    apply_context(&mut evidence, arguments, &catalog.sessions);
     Ok(evidence)
 }
 
@@ -37,9 +46,10 @@ pub(in crate::cli) fn read(arguments: &AnalyzeArguments) -> Result<Evidence, Fai
 pub(in crate::cli) fn finish(
     arguments: &AnalyzeArguments,
     evidence: &Evidence,
+    catalog: &Catalog,
     printer: &Printer,
 ) -> Result<Exit, Failure> {
-    let report = analyse(evidence)?;
+    let report = analyse(evidence, catalog);
     printer.report(&report, &arguments.report)?;
     Ok(Exit::of_problems(&report.capture.problems))
 }
@@ -111,7 +121,7 @@ pub(super) fn from_bundle(bytes: &[u8]) -> Result<Evidence, Failure> {
 }
 
 /// What the command line says of files that do not say it themselves.
-fn apply_context(evidence: &mut Evidence, arguments: &AnalyzeArguments) {
+fn apply_context(evidence: &mut Evidence, arguments: &AnalyzeArguments, sessions: &Sessions) {
     for session in &mut evidence.sessions {
         if session.context.event.is_none() {
             session.context.event.clone_from(&arguments.event);
@@ -123,19 +133,24 @@ fn apply_context(evidence: &mut Evidence, arguments: &AnalyzeArguments) {
     if let (None, Some(version)) = (&evidence.server, arguments.server_version) {
         evidence.server = Some(ServerIdentity { version: Some(version), ..ServerIdentity::default() });
     }
-    if let (None, Some(elapsed)) = (&evidence.window, arguments.elapsed) {
+    if evidence.window.is_none() {
+        let given = arguments.elapsed.map(|elapsed| elapsed.as_millis() as u64);
         let nowhere = UtcMicros(0);
-        evidence.window =
-            Some(Window { started_at: nowhere, ended_at: nowhere, elapsed_ms: elapsed.as_millis() as u64 });
+        evidence.window = given.or_else(|| rows::elapsed_ms(evidence)).map(|elapsed_ms| Window {
+            started_at: nowhere,
+            ended_at: nowhere,
+            elapsed_ms,
+        });
     }
-    if evidence.scenario.is_none() {
-        evidence.scenario = scenario_of(evidence);
+    if arguments.scenario.is_some() {
+        evidence.scenario.clone_from(&arguments.scenario);
+    } else if evidence.scenario.is_none() {
+        evidence.scenario = scenario_of(evidence, sessions);
     }
 }
 
 /// The scenario whose event and wait type the documents have.
-fn scenario_of(evidence: &Evidence) -> Option<String> {
-    let sessions = embedded_sessions().ok()?;
+fn scenario_of(evidence: &Evidence, sessions: &Sessions) -> Option<String> {
     let context = &evidence.sessions.first()?.context;
     sessions
         .scenarios()

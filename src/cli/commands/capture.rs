@@ -5,10 +5,10 @@ use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, GuardOptions, Outcome, Surroundings, TraceFlagOptions};
 use crate::analyze::auto::AUTO;
-use crate::catalog::sessions::{EMBEDDED, Sessions};
+use crate::catalog::Catalog;
 use crate::cli::args::{CaptureArguments, FilterArguments};
 use crate::cli::commands::auto::{self, Chosen};
-use crate::cli::conclude::{answer, catalog, conclude, finish};
+use crate::cli::conclude::{answer, conclude, finish};
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
@@ -22,17 +22,14 @@ const TRACE_FLAG_WARNING: &str = "\
 trace flags are opted in: the server will load symbol files inside its own process for one read of the target;
 large ones, or a symbol path that reaches the network, can stall it. The raw addresses are saved first.";
 
-pub(in crate::cli) fn embedded_sessions() -> Result<Sessions, Failure> {
-    Sessions::from_texts(EMBEDDED).map_err(|error| Failure::new(Exit::Internal, error))
-}
-
 pub(in crate::cli) async fn run(
     arguments: CaptureArguments,
+    catalog: &Catalog,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let surroundings = Surroundings {
-        sessions: Arc::new(embedded_sessions()?),
+        sessions: Arc::clone(&catalog.sessions),
         connect: connect::options(&arguments.connection, printer, interrupt).await?,
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),
@@ -52,9 +49,9 @@ pub(in crate::cli) async fn run(
     if flags.enable_trace_flags {
         printer.note(TRACE_FLAG_WARNING);
     }
-    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, &catalog()?, printer).await? {
+    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, catalog, printer).await? {
         Chosen::Scenario(scenario, chosen) => (scenario, chosen),
-        Chosen::Nothing(evidence) => return answer(&evidence, &arguments.report, printer),
+        Chosen::Nothing(evidence) => return answer(&evidence, catalog, &arguments.report, printer),
     };
     let options = CaptureOptions {
         slots: arguments.bounds.slots,
@@ -96,7 +93,7 @@ pub(in crate::cli) async fn run(
             None => bundle_path(&state_dir, &outcome)?,
         };
         let was_stopped = outcome.evidence.problems.iter().any(|problem| problem.code == agent::WINDOW_STOPPED_EARLY);
-        captures.push(conclude(outcome, Some(&bundle), printer)?);
+        captures.push(conclude(outcome, catalog, Some(&bundle), printer)?);
         if was_stopped && n < arguments.repeat {
             printer.note("a limit ended this window for the server's sake; no further window is opened");
         }

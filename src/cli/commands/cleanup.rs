@@ -7,8 +7,8 @@ use crate::agent::{
     Answer, CleanupOptions, CleanupOutcome, LeftBehind, Sent, Surroundings,
     cleanup::{CleanupRun, Place},
 };
+use crate::catalog::Catalog;
 use crate::cli::args::CleanupArguments;
-use crate::cli::commands::capture::embedded_sessions;
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
@@ -23,11 +23,12 @@ const WIDTH: usize = 80;
 
 pub(in crate::cli) async fn run(
     arguments: CleanupArguments,
+    catalog: &Catalog,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let surroundings = Surroundings {
-        sessions: Arc::new(embedded_sessions()?),
+        sessions: Arc::clone(&catalog.sessions),
         connect: connect::options(&arguments.connection, printer, interrupt).await?,
         clock: Arc::new(MachineClock::default()),
         observer: printer.observer(),

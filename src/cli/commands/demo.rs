@@ -5,11 +5,12 @@ use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
 use crate::analyze::auto::AUTO;
+use crate::catalog::Catalog;
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
 use crate::cli::commands::auto::{self, Chosen};
-use crate::cli::commands::capture::{embedded_sessions, failed, filtered};
-use crate::cli::conclude::{answer, catalog, conclude, finish};
+use crate::cli::commands::capture::{failed, filtered};
+use crate::cli::conclude::{answer, conclude, finish};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
@@ -25,15 +26,16 @@ use std::time::Duration;
 
 pub(in crate::cli) async fn run(
     arguments: DemoArguments,
+    catalog: &Catalog,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let sessions = Arc::new(embedded_sessions()?);
+    let sessions = Arc::clone(&catalog.sessions);
     let is_auto = arguments.scenario == AUTO;
     let named = if is_auto { "sos-yield" } else { &arguments.scenario };
     let scenarios = sessions.joined_scenarios(named).map_err(|error| Failure::new(Exit::Usage, error))?;
-    // A burst begins with an event session; what is looked at without one needs a load that is there already.
-    let is_steady = is_auto || scenarios.iter().all(|scenario| scenario.sessions.is_empty());
+    // A burst begins with an event session; what is looked at before one needs a load that is there already.
+    let is_steady = is_auto || scenarios.iter().any(|scenario| looks_first(scenario));
     let own_workload = scenarios.first().map(|scenario| scenario.workload.clone()).unwrap_or_default();
     let workload = arguments.workload.clone().unwrap_or(own_workload);
     let load = load_length(&scenarios, arguments.window);
@@ -66,11 +68,11 @@ pub(in crate::cli) async fn run(
         here: Owner::this_process(),
     };
     let trace_flags = trace_flags(&arguments, printer);
-    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, &catalog()?, printer).await? {
+    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, catalog, printer).await? {
         Chosen::Scenario(scenario, chosen) => (scenario, chosen),
         Chosen::Nothing(evidence) => {
             simulator.stop().await;
-            return answer(&evidence, &arguments.report, printer);
+            return answer(&evidence, catalog, &arguments.report, printer);
         }
     };
     let options = CaptureOptions {
@@ -85,7 +87,7 @@ pub(in crate::cli) async fn run(
     // Asked over a connection of its own, of the server and not of the run.
     let afterwards = afterwards(&connect, &sessions, arguments.server_version).await;
     let exit = match result {
-        Ok(outcome) => conclude(outcome, arguments.bundle.as_deref(), printer)
+        Ok(outcome) => conclude(outcome, catalog, arguments.bundle.as_deref(), printer)
             .and_then(|capture| finish(&[capture], &arguments.report, printer)),
         Err(error) => Err(failed(error, printer)),
     };
@@ -108,6 +110,11 @@ pub(in crate::cli) async fn run(
     }
     simulator.stop().await;
     exit
+}
+
+/// Whether a scenario's answer takes a load that is there before its first event session.
+fn looks_first(scenario: &Scenario) -> bool {
+    scenario.sessions.is_empty() || scenario.sessions.iter().any(|session| session.values_from.is_some())
 }
 
 /// A survey starts the load before the window opens: the load then lasts as much longer.

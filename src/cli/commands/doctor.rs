@@ -5,8 +5,8 @@ use crate::agent::clock::MachineClock;
 use crate::agent::doctor::{DoctorOptions, doctor};
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
+use crate::catalog::Catalog;
 use crate::cli::args::DoctorArguments;
-use crate::cli::commands::capture::embedded_sessions;
 use crate::cli::conclude::tool;
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 pub(in crate::cli) async fn run(
     arguments: DoctorArguments,
+    catalog: &Catalog,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let sessions = Arc::new(embedded_sessions()?);
+    let sessions = Arc::clone(&catalog.sessions);
     let scenarios = if arguments.scenario.is_empty() {
         sessions.scenarios().iter().map(|scenario| scenario.name.clone()).collect()
     } else {

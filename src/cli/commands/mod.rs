@@ -3,6 +3,7 @@
 pub(super) mod analyze;
 mod auto;
 pub(super) mod capture;
+pub(super) mod catalog;
 pub(super) mod cleanup;
 pub(super) mod demo;
 pub(super) mod doctor;

@@ -1,13 +1,12 @@
 //! Owns `xestack sql`: every statement of a capture, in its order, without a server.
 
+use crate::catalog::Catalog;
 use crate::cli::args::SqlArguments;
-use crate::cli::commands::capture::embedded_sessions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Printer;
 use crate::statements::{DryRun, Filters, dry_run};
 
-pub(in crate::cli) fn run(arguments: &SqlArguments, printer: &Printer) -> Result<Exit, Failure> {
-    let sessions = embedded_sessions()?;
+pub(in crate::cli) fn run(arguments: &SqlArguments, catalog: &Catalog, printer: &Printer) -> Result<Exit, Failure> {
     let options = DryRun {
         scenario: arguments.scenario.clone(),
         version: arguments.server_version,
@@ -31,7 +30,7 @@ pub(in crate::cli) fn run(arguments: &SqlArguments, printer: &Printer) -> Result
         printer
             .note(&format!("a capture would refuse these trace flags: {reason}; shown is what is sent without them"));
     }
-    let statements = dry_run(&sessions, &options).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let statements = dry_run(&catalog.sessions, &options).map_err(|error| Failure::new(Exit::Usage, error))?;
     let text: Vec<String> =
         statements.iter().map(|statement| format!("-- {}\n{};\nGO\n", statement.purpose, statement.sql)).collect();
     printer.result(&text.join("\n"))?;
