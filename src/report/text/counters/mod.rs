@@ -1,4 +1,10 @@
-//! Owns the tables of counters: waits, spinlocks, latches.
+//! Owns the tables of counters. Here waits, spinlocks and latches; one file each for what has more than one line a row.
+
+mod databases;
+mod files;
+mod pages;
+mod queries;
+mod series;
 
 use super::{
     columns::Columns,
@@ -10,6 +16,9 @@ use crate::model::{LatchRow, Mark, Report, SpinlockRow, WaitRow};
 /// Rows of a table before the rest is summed up.
 const TABLE_ROWS: usize = 10;
 
+/// The latch class of pages in memory.
+const PAGE_LATCHES: &str = "BUFFER";
+
 pub(super) fn print(page: &mut Page, report: &Report) {
     if is_empty(report) {
         page.line(2, Ink::Plain, "None taken.");
@@ -17,17 +26,16 @@ pub(super) fn print(page: &mut Page, report: &Report) {
     print_waits(page, &report.waits);
     print_spinlocks(page, &report.spinlocks);
     print_latches(page, &report.latches);
-    for (rows, what) in [(report.files.len(), "files"), (report.databases.len(), "databases")] {
-        if rows > 0 {
-            page.gap();
-            page.paragraph(2, Ink::Plain, &format!("Figures of {rows} {what} are in the JSON report."));
-        }
-    }
+    pages::print(page, &report.pages);
+    queries::print(page, &report.queries);
+    files::print(page, &report.files);
+    databases::print(page, &report.databases, report.capture.window.map(|window| window.elapsed_ms));
 }
 
 fn is_empty(report: &Report) -> bool {
-    let Report { waits, spinlocks, latches, files, databases, .. } = report;
-    [waits.len(), spinlocks.len(), latches.len(), files.len(), databases.len()].iter().all(|&rows| rows == 0)
+    let Report { waits, spinlocks, latches, files, databases, pages, queries, .. } = report;
+    let rows = [waits.len(), spinlocks.len(), latches.len(), files.len(), databases.len(), pages.len(), queries.len()];
+    rows.iter().all(|&rows| rows == 0)
 }
 
 fn print_waits(page: &mut Page, waits: &[WaitRow]) {
@@ -42,11 +50,17 @@ fn print_waits(page: &mut Page, waits: &[WaitRow]) {
             mean(wait),
             percent(wait.share),
         ];
-        table.row(&marked(&wait.wait_type, wait.mark), figures);
+        table.row(&wait_name(wait), figures);
     }
     print_table(page, "Waits of the window, by wait time", &table, waits.len());
     let rest = waits.get(TABLE_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|wait| wait.wait_ms), "ms of wait time");
+}
+
+/// A wait that no category names may be anything, so it is told.
+fn wait_name(wait: &WaitRow) -> String {
+    let uncategorised = wait.category.is_none().then_some("uncategorised");
+    with_remarks(&wait.wait_type, uncategorised.into_iter().chain(wait.mark.map(in_words)))
 }
 
 /// Milliseconds a wait, to a tenth.
@@ -84,6 +98,22 @@ fn print_latches(page: &mut Page, latches: &[LatchRow]) {
     print_table(page, "Latches of the window, by wait time", &table, latches.len());
     let rest = latches.get(TABLE_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|latch| latch.wait_ms), "ms of wait time");
+    print_page_latches(page, latches);
+}
+
+/// Pages in memory have latches of their own kind, and wait types of their own.
+fn print_page_latches(page: &mut Page, latches: &[LatchRow]) {
+    let is_page = |latch: &&LatchRow| latch.latch_class.eq_ignore_ascii_case(PAGE_LATCHES);
+    if latches.iter().any(|latch| is_page(&latch) && latch.wait_ms > 0) {
+        let others =
+            latches.iter().filter(|latch| !is_page(latch)).map(|latch| u128::from(latch.wait_ms)).sum::<u128>();
+        let text = format!(
+            "{PAGE_LATCHES} are the latches of pages: its waits are PAGELATCH and PAGEIOLATCH. All other classes, whose \
+             waits are LATCH, have {} ms.",
+            count(others)
+        );
+        page.paragraph(2, Ink::Dim, &text);
+    }
 }
 
 fn print_table(page: &mut Page, title: &str, table: &Columns, rows: usize) {
@@ -102,13 +132,20 @@ fn print_rest(page: &mut Page, rows: usize, amounts: impl Iterator<Item = u64>, 
 }
 
 fn marked(name: &str, mark: Option<Mark>) -> String {
-    let told = match mark {
-        None => return name.to_owned(),
-        Some(Mark::New) => "new",
-        Some(Mark::Reset) => "reset",
-        Some(Mark::Restarted) => "since restart",
-        Some(Mark::Missing) => "gone",
-        Some(Mark::Renamed) => "renamed",
-    };
-    format!("{name} ({told})")
+    with_remarks(name, mark.map(in_words))
+}
+
+fn with_remarks<'a>(name: &str, remarks: impl IntoIterator<Item = &'a str>) -> String {
+    let remarks: Vec<&str> = remarks.into_iter().collect();
+    if remarks.is_empty() { name.to_owned() } else { format!("{name} ({})", remarks.join(", ")) }
+}
+
+fn in_words(mark: Mark) -> &'static str {
+    match mark {
+        Mark::New => "new",
+        Mark::Reset => "reset",
+        Mark::Restarted => "since restart",
+        Mark::Missing => "gone",
+        Mark::Renamed => "renamed",
+    }
 }
