@@ -71,6 +71,44 @@ fn files_that_would_read_alike_are_told_apart_by_their_ids() {
 }
 
 #[test]
+fn long_series_are_merged_evenly_and_their_peaks_told() {
+    let mut report = further::file_latency();
+    let text = plain(&report);
+    let course = text.split("Orders: Orders_archive (data)\n").nth(2).unwrap().split("\n\n").next().unwrap();
+    // Two heads, ten lines of three intervals, two lines about the merging.
+    assert_eq!(course.lines().count(), 14, "{course}");
+    // (401 + 444 + 512) / 3
+    assert!(course.contains("     1.5 s    750  58.0     360  452.3\n"), "{course}");
+    // The fourth interval has no reads: the mean of 61 and 62 is over two intervals.
+    assert!(course.contains("     3.0 s    500  61.5     360  537.0\n"), "{course}");
+    assert!(course.contains("1,950 ms until 14.5 s"), "{course}");
+    let series = report.files[0].series.clone();
+    report.files = (1..=5).map(|n| FileRow { series: series.clone(), ..data_file(n, 100) }).collect();
+    assert!(plain(&report).contains("  The course of 2 more is in the JSON report.\n"));
+}
+
+#[test]
+fn short_waits_keep_what_matters_of_their_mean() {
+    let mut report = further::log_write();
+    report.waits = vec![
+        cases::wait("WRITELOG", 500_012, 35_593, 0, 35_593),
+        cases::wait("LOGBUFFER", 0, 0, 0, 1),
+        cases::wait("HADR_SYNC_COMMIT", 10, 10, 0, 1),
+    ];
+    let text = table(&report, "Waits of the window");
+    let means: Vec<&str> = text.lines().skip(3).map(|line| line.split_whitespace().nth(5).unwrap()).collect();
+    assert_eq!(means, ["0.07", "-", "1.0"], "{text}");
+}
+
+#[test]
+fn page_latches_are_told_apart_from_others() {
+    let mut report = further::latch();
+    assert!(plain(&report).contains("LATCH waits, have 79,990 ms."));
+    report.latches.remove(1);
+    assert!(!plain(&report).contains("PAGEIOLATCH"));
+}
+
+#[test]
 fn marks_are_told_beside_the_names() {
     for (mark, told) in [
         (Mark::New, "new"),
@@ -84,7 +122,7 @@ fn marks_are_told_beside_the_names() {
         report.databases =
             vec![DatabaseRow { database: "Sales".to_owned(), mark: Some(mark), ..DatabaseRow::default() }];
         let files = table(&report, "Files of the window");
-        assert!(files.contains(&format!("Sales: Sales_1 (data, {told})\n")) && !files.contains("reads"), "{files}");
+        assert!(files.contains(&format!("Sales: Sales_1 (data, {told})")) && !files.contains("reads"), "{files}");
         assert!(table(&report, "Databases of the window").contains(&format!("Sales ({told})")));
     }
     let mut report = further::latch();

@@ -24,7 +24,7 @@ pub(super) fn print(page: &mut Page, files: &[FileRow]) {
     let total = sum(files);
     let (shown, rest) = files.split_at(shown_rows(files, total));
     let titles = titles(shown, page.width().saturating_sub(INDENT));
-    let mut table = Columns::new("File", &["count", "mean\nms", "cum.\nms", "KB\neach", "ms in\nall", "share\nof all"]);
+    let mut table = Columns::new("File", &["count", "mean\nms", "cum.\nms", "KB\neach", "ms\nspent", "share\nof I/O"]);
     for (file, title) in shown.iter().zip(&titles) {
         table.line(title);
         for (what, figures) in [("  reads", reads(file)), ("  writes", writes(file))] {

@@ -63,11 +63,14 @@ fn wait_name(wait: &WaitRow) -> String {
     with_remarks(&wait.wait_type, uncategorised.into_iter().chain(wait.mark.map(in_words)))
 }
 
-/// Milliseconds a wait, to a tenth.
+/// Milliseconds a wait, to a tenth; to a hundredth below 1, where log writes and copies are.
 fn mean(wait: &WaitRow) -> String {
-    let tenths = (u128::from(wait.wait_ms) * 10 + u128::from(wait.waiting_tasks) / 2)
-        .checked_div(u128::from(wait.waiting_tasks));
-    tenths.map_or_else(|| NONE.to_owned(), |tenths| format!("{}.{}", count(tenths / 10), tenths % 10))
+    let (tasks, places, ones) = match u128::from(wait.waiting_tasks) {
+        tasks if u128::from(wait.wait_ms) < tasks => (tasks, 2, 100),
+        tasks => (tasks, 1, 10),
+    };
+    let parts = (u128::from(wait.wait_ms) * ones + tasks / 2).checked_div(tasks);
+    parts.map_or_else(|| NONE.to_owned(), |parts| format!("{}.{:0places$}", count(parts / ones), parts % ones))
 }
 
 fn print_spinlocks(page: &mut Page, spinlocks: &[SpinlockRow]) {
@@ -108,8 +111,8 @@ fn print_page_latches(page: &mut Page, latches: &[LatchRow]) {
         let others =
             latches.iter().filter(|latch| !is_page(latch)).map(|latch| u128::from(latch.wait_ms)).sum::<u128>();
         let text = format!(
-            "{PAGE_LATCHES} are the latches of pages: its waits are PAGELATCH and PAGEIOLATCH. All other classes, whose \
-             waits are LATCH, have {} ms.",
+            "{PAGE_LATCHES} is the class of pages, with the waits PAGELATCH and PAGEIOLATCH; all other classes, with \
+             LATCH waits, have {} ms.",
             count(others)
         );
         page.paragraph(2, Ink::Dim, &text);

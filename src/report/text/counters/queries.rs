@@ -39,7 +39,7 @@ pub(super) fn print(page: &mut Page, queries: &[QueryRow]) {
 
 fn without_text(query_hash: &str) -> &'static str {
     let is_zero = query_hash.trim_start_matches("0x").chars().all(|digit| digit == '0');
-    if is_zero { "no statement of the plan cache" } else { "text not in the plan cache, or not for this login to see" }
+    if is_zero { "no cached statement" } else { "text not in the plan cache, or not for this login to see" }
 }
 
 /// The first lines that say something, cut at the end where they are long.

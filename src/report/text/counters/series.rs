@@ -17,10 +17,17 @@ const MOST_LINES: usize = 12;
 
 pub(super) fn print(page: &mut Page, files: &[FileRow], titles: &[String]) {
     let with_series = || files.iter().zip(titles).filter(|(file, _)| !file.series.is_empty());
-    for (file, title) in with_series().take(MOST_FILES) {
+    if with_series().next().is_some() {
         page.gap();
-        page.line(2, Ink::Strong, title);
+        page.paragraph(2, Ink::Strong, "The course of the window, for the files with most time in I/O");
+    }
+    for (at, (file, title)) in with_series().take(MOST_FILES).enumerate() {
+        if at > 0 {
+            page.gap();
+        }
+        page.line(2, Ink::Plain, title);
         let each = file.series.len().div_ceil(MOST_LINES);
+        let width = file.series.iter().map(|point| seconds(point.at_ms).len()).max().unwrap_or_default();
         let mut table = Columns::new("Until", &["reads", "read\nms", "writes", "write\nms"]);
         for point in file.series.chunks(each.max(1)).filter_map(merged) {
             let figures = vec![
@@ -29,15 +36,15 @@ pub(super) fn print(page: &mut Page, files: &[FileRow], titles: &[String]) {
                 count(point.writes),
                 mean(point.write_latency_ms),
             ];
-            table.row(&seconds(point.at_ms), figures);
+            table.row(&format!("{:>width$}", seconds(point.at_ms)), figures);
         }
-        table.print(page, 2);
+        table.print(page, 4);
         if each > 1 {
-            page.paragraph(2, Ink::Dim, &merging(&file.series, each));
+            page.paragraph(4, Ink::Dim, &merging(&file.series, each));
         }
     }
     if let Some(more) = with_series().count().checked_sub(MOST_FILES).filter(|&more| more > 0) {
-        page.paragraph(2, Ink::Dim, &format!("The series of {more} more are in the JSON report."));
+        page.paragraph(2, Ink::Dim, &format!("The course of {more} more is in the JSON report."));
     }
 }
 
