@@ -142,9 +142,9 @@ mod tests {
             format!("{first} {second}")
         };
         assert_eq!(shortened("Sales", "Sales_log", 14), "Sales Sales_log");
-        assert_eq!(shortened("Sales", "SalesArchive2019_log", 17), "Sales SalesA..._log");
-        assert_eq!(shortened("SalesArchive2019", "log", 13), "Sal...2019 log");
-        assert_eq!(shortened("SalesArchive2019", "SalesArchive2019_log", 21), "Sale...2019 Sale..._log");
+        assert_eq!(shortened("Sales", "SalesArchive2019_log", 17), "Sales Sales..._log");
+        assert_eq!(shortened("SalesArchive2019", "log", 13), "Sale...019 log");
+        assert_eq!(shortened("SalesArchive2019", "SalesArchive2019_log", 21), "Sale...2019 Sale...log");
     }
 
     #[test]

@@ -101,6 +101,18 @@ fn short_waits_keep_what_matters_of_their_mean() {
 }
 
 #[test]
+fn idle_waits_are_left_out_and_counted() {
+    let mut report = further::log_write();
+    let idle = |name: &str| xestack::model::WaitRow { share: 0.0, ..cases::wait(name, 20, 1_000_000, 0, 1) };
+    report.waits.extend([idle("SLEEP_TASK"), idle("DIRTY_PAGE_POLL")]);
+    let text = table(&report, "Waits of the window");
+    assert!(text.ends_with("  2 idle wait types left out: 2,000,000 ms") && !text.contains("SLEEP_TASK"), "{text}");
+    report.waits = vec![idle("SLEEP_TASK")];
+    let text = plain(&report);
+    assert!(text.contains("  Nothing but idle waits in the window\n  1 idle wait type left out: 1,000,000 ms\n"));
+}
+
+#[test]
 fn page_latches_are_told_apart_from_others() {
     let mut report = further::latch();
     assert!(plain(&report).contains("LATCH waits, have 79,990 ms."));

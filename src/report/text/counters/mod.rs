@@ -8,7 +8,7 @@ mod series;
 
 use super::{
     columns::Columns,
-    figures::{NONE, coarse_percent_range, count, percent},
+    figures::{NONE, coarse_percent_range, count, counted, percent},
     page::{Ink, Page},
 };
 use crate::model::{LatchRow, Mark, Report, SpinlockRow, WaitRow};
@@ -41,7 +41,8 @@ fn is_empty(report: &Report) -> bool {
 fn print_waits(page: &mut Page, waits: &[WaitRow]) {
     let heads = ["waits", "wait ms", "resource\nms", "signal\nms", "mean\nms", "share\nof time"];
     let mut table = Columns::new("Wait type", &heads);
-    for wait in waits.iter().take(TABLE_ROWS) {
+    let (idle, working): (Vec<&WaitRow>, Vec<&WaitRow>) = waits.iter().partition(|wait| is_left_out(wait));
+    for wait in working.iter().take(TABLE_ROWS) {
         let figures = vec![
             count(wait.waiting_tasks),
             count(wait.wait_ms),
@@ -52,9 +53,23 @@ fn print_waits(page: &mut Page, waits: &[WaitRow]) {
         ];
         table.row(&wait_name(wait), figures);
     }
-    print_table(page, "Waits of the window, by wait time", &table, waits.len());
-    let rest = waits.get(TABLE_ROWS..).unwrap_or_default();
+    print_table(page, "Waits of the window, by wait time", &table, working.len());
+    let rest = working.get(TABLE_ROWS..).unwrap_or_default();
     print_rest(page, rest.len(), rest.iter().map(|wait| wait.wait_ms), "ms of wait time");
+    if !idle.is_empty() {
+        let ms = idle.iter().map(|wait| u128::from(wait.wait_ms)).sum::<u128>();
+        if working.is_empty() {
+            page.gap();
+            page.line(2, Ink::Plain, "Nothing but idle waits in the window");
+        }
+        let types = counted(idle.len() as u64, "idle wait type", "idle wait types");
+        page.paragraph(2, Ink::Dim, &format!("{types} left out: {} ms", count(ms)));
+    }
+}
+
+/// Idle waits are those that have time and no share of it.
+fn is_left_out(wait: &WaitRow) -> bool {
+    wait.wait_ms > 0 && wait.share == 0.0
 }
 
 /// A wait that no category names may be anything, so it is told.
