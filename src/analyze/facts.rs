@@ -97,6 +97,7 @@ impl Facts<'_> {
         let rows = self.deltas.waits.as_ref()?;
         let none = WaitRow {
             wait_type: YIELD_WAIT.to_owned(),
+            category: None,
             waiting_tasks: 0,
             wait_ms: 0,
             resource_ms: 0,

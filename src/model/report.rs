@@ -387,6 +387,9 @@ pub enum Mark {
 pub struct WaitRow {
     /// Wait type.
     pub wait_type: String,
+    /// Category, for example `lock`; null for a wait type that no category names.
+    #[serde(default)]
+    pub category: Option<String>,
     /// Waits.
     pub waiting_tasks: u64,
     /// Wait time.

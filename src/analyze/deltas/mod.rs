@@ -113,6 +113,7 @@ fn waits(grown: Grown, categories: &WaitCategories, overflow: &mut Overflow) -> 
             let wait_ms = overflow.hold(&growth, 1);
             let signal_ms = overflow.hold(&growth, 2);
             WaitRow {
+                category: categories.of(&growth.name).map(|category| category.name.clone()),
                 waiting_tasks: overflow.hold(&growth, 0),
                 wait_ms,
                 resource_ms: wait_ms.saturating_sub(signal_ms),
