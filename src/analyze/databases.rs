@@ -106,10 +106,7 @@ fn settings(table: &Table) -> BTreeMap<i64, Known> {
     let recovery = place("is_accelerated_database_recovery_on");
     let durability = columns.place(&["delayed_durability_desc", "delayed_durability"]);
     let mut known: BTreeMap<i64, Known> = BTreeMap::new();
-    let names = database_names(&Snapshot {
-        tables: BTreeMap::from([("databases".to_owned(), table.clone())]),
-        ..Snapshot::default()
-    });
+    let names = database_names(table);
     let named = |id: i64| names.get(&id).cloned().unwrap_or_else(|| format!("database {id}"));
     for cells in &table.rows {
         let Some(id) = id_in(cells, id) else { continue };

@@ -23,12 +23,12 @@ use xestack::simulator::sql::SqlSession;
 use xestack::simulator::value::Datum;
 use xestack::simulator::versions::VersionData;
 use xestack::simulator::views;
-use xestack::simulator::workload::Workload;
 use xestack::simulator::workload::pace::Pace;
 use xestack::simulator::workload::storage::{
     CachedStatement, Durability, FileKind, FileLoad, LogLoad, Maintenance, PendingIos, Storage, Versions, Waiting,
     WorkloadDatabase, WorkloadFile,
 };
+use xestack::simulator::workload::{Truth, Workload};
 
 const VERSIONS: [ServerVersion; 10] = [
     ServerVersion::V2008R2,
@@ -160,12 +160,18 @@ impl Lab {
         let data = VersionData::of(version).unwrap();
         let mut recipe = Workload::LockHash.recipe(data);
         recipe.storage = storage;
+        Self::doing(recipe.truth(data, 1), name, version, faults)
+    }
+
+    /// One whose workload does this.
+    fn doing(truth: Truth, name: Option<&str>, version: ServerVersion, faults: &[&str]) -> Self {
+        let data = VersionData::of(version).unwrap();
         let mut options = InstanceOptions::new(version, SecretString::from("secret"));
         options.faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         options.pace = Pace::Burst(Duration::from_secs(10));
         options.name = name.map(str::to_owned);
         let clock = Arc::new(ManualClock::default());
-        let instance = Instance::with_truth(options, data, Arc::new(recipe.truth(data, 1)), clock.clone());
+        let instance = Instance::with_truth(options, data, Arc::new(truth), clock.clone());
         Self { instance, clock }
     }
 
@@ -180,9 +186,16 @@ impl Lab {
         Client(SqlSession::new(self.instance.clone(), context), 0)
     }
 
-    /// A session in the workload's own database.
+    /// The name of the workload's own database.
+    fn own_database(&self) -> String {
+        let own = self.instance.truth().storage.own_database_id();
+        let databases = self.instance.databases();
+        databases.into_iter().find(|(id, _)| *id == own).unwrap().1
+    }
+
+    /// A session in it.
     fn client(&self) -> Client {
-        self.login("Shop")
+        self.login(&self.own_database())
     }
 
     /// Begins a burst.

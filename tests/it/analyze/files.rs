@@ -239,7 +239,7 @@ fn a_series_that_ends_with_the_window_has_no_interval_more() {
 
 #[test]
 fn a_counter_that_goes_down_within_a_series_gives_a_blank() {
-    let stats = |reads: i64| [(VIEW, file_stats(&[((5, 1), [reads, 8, reads, 0, 0, 0, 1])]))];
+    let stats = |reads: i64| [(VIEW, file_stats(&[((5, 1), [reads, reads * 8, reads, 0, 0, 0, 1])]))];
     let report = report(&with_series(by_hand(10_000, &stats(100), &stats(120)), &[(5, 3, 3)]));
     let points: Vec<_> = report.files[0].series.iter().map(|point| (point.reads, point.read_latency_ms)).collect();
     assert_eq!(points, [(0, None), (117, Some(1.0))]);

@@ -1,7 +1,10 @@
 //! What a collector asks, on every version that has what it names.
 
 use super::{HASH, INSERT, Lab, VERSIONS, storage};
-use xestack::model::ServerVersion::{self, AzureDb, AzureMi, V2008R2, V2012, V2014, V2017, V2019, V2025};
+use xestack::model::ServerVersion::{self, AzureDb, AzureMi, V2008R2, V2012, V2014, V2017, V2019, V2022, V2025};
+use xestack::simulator::versions::VersionData;
+use xestack::simulator::workload::Workload;
+use xestack::simulator::workload::storage::WorkloadFile;
 
 /// A statement and the versions that have all it names.
 const STATEMENTS: [(&str, ServerVersion, ServerVersion); 20] = [
@@ -126,6 +129,41 @@ fn every_statement_runs_where_what_it_names_is() {
                 );
             } else {
                 assert!(matches!(answer, Err(207 | 208)), "{version}: {answer:?}: {sql}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_workload_answers_them_and_its_files_do_what_it_says() {
+    for version in [V2022, AzureDb] {
+        let data = VersionData::of(version).unwrap();
+        for (workload, name) in Workload::ALL {
+            let lab = Lab::doing(workload.truth(data, 1), None, version, &[]);
+            let mut client = lab.client();
+            let files = "SELECT num_of_writes, num_of_bytes_written, io_stall_write_ms
+                         FROM sys.dm_io_virtual_file_stats";
+            let storage = &lab.instance.truth().storage;
+            let shown = storage.databases.iter().filter(|of| version != AzureDb || of.source_database_id.is_none());
+            let shown: Vec<_> = shown.flat_map(|of| of.files.iter().map(|file| (of.id, file))).collect();
+            let read = |client: &mut super::Client| -> Vec<Vec<i64>> {
+                let row =
+                    |(id, file): &(i32, &WorkloadFile)| client.numbers(&format!("{files}({id}, {})", file.file_id));
+                shown.iter().map(row).collect()
+            };
+            let before = read(&mut client);
+            lab.burst();
+            lab.pass(5);
+            for (sql, oldest, newest) in STATEMENTS {
+                if (oldest..=newest).contains(&version) {
+                    client.try_rows(sql).unwrap_or_else(|number| panic!("{name} on {version}: {number}: {sql}"));
+                }
+            }
+            lab.pass(5);
+            for (((id, file), before), after) in shown.iter().zip(before).zip(read(&mut client)) {
+                let load = [file.load.writes, file.load.write_bytes, file.load.write_stall_ms];
+                let done: Vec<u64> = after.iter().zip(before).map(|(after, before)| (after - before) as u64).collect();
+                assert_eq!(done, load, "{name} on {version}: {id}:{}", file.file_id);
             }
         }
     }
