@@ -25,7 +25,7 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/ddl_triggers@azure-db.sql",
     "common/dm_exec_requests.sql",
     "common/dm_exec_sessions.sql",
-    "common/dm_hadr_database_replica_states@2012.sql",
+    "common/dm_hadr_database_replica_states@2014.sql",
     "common/dm_io_pending_io_requests.sql",
     "common/dm_io_virtual_file_stats.sql",
     "common/dm_io_virtual_file_stats@2014.sql",
