@@ -51,6 +51,29 @@ fn what_no_operation_took_is_blank() {
 }
 
 #[test]
+fn what_is_not_a_number_is_blank() {
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut report = further::file_latency();
+        for file in &mut report.files {
+            for figure in [
+                &mut file.read_latency_ms,
+                &mut file.write_latency_ms,
+                &mut file.bytes_per_read,
+                &mut file.cumulative_write_latency_ms,
+            ] {
+                *figure = Some(odd);
+            }
+            for point in &mut file.series {
+                (point.read_latency_ms, point.write_latency_ms) = (Some(odd), Some(odd));
+            }
+        }
+        report.pages = vec![PageRow { share: odd, ..PageRow::default() }];
+        let text = plain(&report);
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+    }
+}
+
+#[test]
 fn files_are_shown_until_most_time_is_told_and_the_rest_is_summed_up() {
     let files: Vec<FileRow> = (1..=20).map(|n| data_file(n, if n <= 5 { 1_900 } else { 33 })).collect();
     let text = table(&with_files(files), "Files of the window");
@@ -176,7 +199,7 @@ fn a_statement_shows_its_beginning_and_no_more() {
     let text = table(&report, "Statements that");
     let lines: Vec<&str> = text.lines().skip(2).collect();
     assert_eq!(lines.get(1..3), Some(&["    SELECT 1", "    \\u{1b}[2J FROM t\\u{202e} ..."][..]), "{text}");
-    let long = lines.get(4).unwrap();
+    let long = lines[4];
     assert!(long.starts_with("    SELECT a_long_list, SELECT") && long.ends_with("..."), "{text}");
     assert_eq!(lines.len(), 5, "{text}");
 }

@@ -46,7 +46,7 @@ pub(super) fn print(page: &mut Page, files: &[FileRow]) {
 
 /// Reads or writes of a file.
 struct Operations {
-    operations: u64,
+    number: u64,
     latency_ms: Option<f64>,
     cumulative_latency_ms: Option<f64>,
     bytes_each: Option<f64>,
@@ -56,9 +56,9 @@ struct Operations {
 impl Operations {
     fn cells(&self, total: u128) -> Vec<String> {
         // What no operation took is no figure, whatever stands there.
-        let some = |figure: Option<f64>| figure.filter(|_| self.operations > 0);
+        let some = |figure: Option<f64>| figure.filter(|_| self.number > 0);
         vec![
-            count(self.operations),
+            count(self.number),
             mean(some(self.latency_ms)),
             mean(self.cumulative_latency_ms),
             mean(some(self.bytes_each).map(|bytes| bytes / 1024.0)),
@@ -70,7 +70,7 @@ impl Operations {
 
 fn reads(file: &FileRow) -> Operations {
     Operations {
-        operations: file.reads,
+        number: file.reads,
         latency_ms: file.read_latency_ms,
         cumulative_latency_ms: file.cumulative_read_latency_ms,
         bytes_each: file.bytes_per_read,
@@ -80,7 +80,7 @@ fn reads(file: &FileRow) -> Operations {
 
 fn writes(file: &FileRow) -> Operations {
     Operations {
-        operations: file.writes,
+        number: file.writes,
         latency_ms: file.write_latency_ms,
         cumulative_latency_ms: file.cumulative_write_latency_ms,
         bytes_each: file.bytes_per_write,
