@@ -286,6 +286,42 @@ fn sessions_count_the_waits_of_the_view_exactly() {
     }
 }
 
+/// A predicate as captures have it: some keys of a map, what else is tested, and a stop after so many events.
+fn predicate(version: ServerVersion, field: &str, map: &str, is_wanted: impl Fn(&str) -> bool, tests: &str) -> String {
+    let values = maps::map(data(version), map).unwrap().values;
+    let keys = values.iter().filter(|(_, text)| is_wanted(text)).map(|(key, _)| format!("[{field}] = {key}"));
+    format!("({}) AND {tests}package0.counter <= 1000000", keys.collect::<Vec<_>>().join(" OR "))
+}
+
+#[test]
+fn sessions_on_several_types_count_all_of_them() {
+    let begins = |prefixes: &'static [&str]| move |text: &str| prefixes.iter().any(|prefix| text.starts_with(prefix));
+    for version in [ServerVersion::V2008R2, ServerVersion::V2012, ServerVersion::V2019, ServerVersion::V2025] {
+        for (workload, event, prefixes) in [
+            (Workload::VersionStore, "wait_info", &["LATCH_"] as &'static [&str]),
+            (Workload::SyncReplica, "wait_info", &["WRITELOG", "LOGBUFFER", "HADR_SYNC_COMMIT"]),
+            (Workload::TempdbAllocation, "wait_info", &["PAGELATCH_"]),
+            (Workload::DbSnapshotTwo, "wait_info", &["WRITE_COMPLETION", "FCB_REPLICA_WRITE"]),
+            (Workload::DbSnapshotTwo, "wait_info_external", &["PREEMPTIVE_OS_WRITEFILE"]),
+        ] {
+            let server = server(workload, version, Pace::Burst(Duration::from_secs(10)));
+            let keys = predicate(version, "wait_type", "wait_types", begins(prefixes), "opcode = 1 AND ");
+            server.start("s", &format!("sqlos.{event}(ACTION(package0.callstack) WHERE {keys})"), CALLSTACKS);
+            server.pass(Duration::from_secs(12));
+            let waits = waits_of(&workload.truth(data(version), 0));
+            let wanted: u64 =
+                waits.iter().filter(|(name, _)| begins(prefixes)(name)).map(|(_, [count, ..])| count).sum();
+            assert_eq!(total(&server.slots("s")), wanted, "{workload:?} {event} on {version}");
+        }
+        let server = server(Workload::VersionStore, version, Pace::Burst(Duration::from_secs(10)));
+        let class = |text: &str| text == "APPEND_ONLY_STORAGE_INSERT_POINT";
+        let keys = predicate(version, "class", "latch_class", class, "");
+        server.start("s", &format!("sqlserver.latch_suspend_end(ACTION(package0.callstack) WHERE {keys})"), CALLSTACKS);
+        server.pass(Duration::from_secs(12));
+        assert_eq!((server.slots("s").len(), total(&server.slots("s"))), (3, 214_306), "{version}");
+    }
+}
+
 #[test]
 fn steady_waits_go_on_at_the_rate_of_a_burst() {
     for (workload, _, leading) in LEADING {
