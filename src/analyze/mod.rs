@@ -83,7 +83,7 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
         asked.first().map_or((Question::Yields, String::new()), |first| (first.question, first.scenario.clone()));
     let slots = classes_by_session(&evidence.sessions, &located, &cache);
     let databases = databases::databases(evidence, &measures);
-    let pages = pages::pages(evidence);
+    let pages = pages::pages(evidence, &settings.shares).rows;
     let queries = queries::queries(evidence, &settings.shares);
     let mut facts = Facts {
         evidence,

@@ -40,11 +40,11 @@ const EMBEDDED: [(&str, &str); 13] = [
     ("symbols/waits.toml", include_str!("../../symbols/waits.toml")),
     ("sessions/sos-yield/verdict.toml", include_str!("../../sessions/sos-yield/verdict.toml")),
     ("sessions/spinlock/verdict.toml", include_str!("../../sessions/spinlock/verdict.toml")),
+    ("sessions/latch/verdict.toml", include_str!("../../sessions/latch/verdict.toml")),
+    ("sessions/pagelatch/verdict.toml", include_str!("../../sessions/pagelatch/verdict.toml")),
     ("sessions/log-write/verdict.toml", include_str!("../../sessions/log-write/verdict.toml")),
     ("sessions/snapshot/verdict.toml", include_str!("../../sessions/snapshot/verdict.toml")),
     ("sessions/file-latency/verdict.toml", include_str!("../../sessions/file-latency/verdict.toml")),
-    ("sessions/latch/verdict.toml", include_str!("../../sessions/latch/verdict.toml")),
-    ("sessions/pagelatch/verdict.toml", include_str!("../../sessions/pagelatch/verdict.toml")),
 ];
 
 /// Everything the analysis looks up.
@@ -66,18 +66,18 @@ pub struct Catalog {
     pub sos_yield: YieldSettings,
     /// Thresholds of scenario `spinlock`.
     pub spinlock: SpinlockSettings,
-    /// Thresholds of scenario `log-write`.
-    pub log_write: LogWriteSettings,
-    /// Thresholds of scenario `snapshot`.
-    pub snapshot: SnapshotSettings,
-    /// Thresholds of scenario `file-latency`.
-    pub file_latency: FileLatencySettings,
     /// Thresholds of scenario `latch`.
     pub latch: LatchSettings,
     /// Thresholds of scenario `pagelatch`.
     pub page_latch: PageLatchSettings,
     /// Thresholds of a site's own scenarios by their names, where they have any.
     pub site_waits: BTreeMap<String, WaitsSettings>,
+    /// Thresholds of scenario `log-write`.
+    pub log_write: LogWriteSettings,
+    /// Thresholds of scenario `snapshot`.
+    pub snapshot: SnapshotSettings,
+    /// Thresholds of scenario `file-latency`.
+    pub file_latency: FileLatencySettings,
     /// Scenarios and the statements they are made of.
     pub sessions: Arc<Sessions>,
 }
@@ -161,12 +161,12 @@ impl Catalog {
             waits: load(texts, "symbols/waits.toml")?,
             sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
             spinlock: load(texts, "sessions/spinlock/verdict.toml")?,
-            log_write: load(texts, "sessions/log-write/verdict.toml")?,
-            snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
-            file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
             latch: load(texts, "sessions/latch/verdict.toml")?,
             page_latch: load(texts, "sessions/pagelatch/verdict.toml")?,
             site_waits: BTreeMap::new(),
+            log_write: load(texts, "sessions/log-write/verdict.toml")?,
+            snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
+            file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
             sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
         })
     }
@@ -261,9 +261,6 @@ mod tests {
             ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
             ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),
             ("sessions/spinlock/verdict.toml", &upside_down, "buckets.problem_events_per_minute"),
-            ("sessions/log-write/verdict.toml", &no_bytes, "gates.bytes_per_flush"),
-            ("sessions/snapshot/verdict.toml", &no_frames, "frames.copy_on_write"),
-            ("sessions/file-latency/verdict.toml", &no_factor, "gates.cumulative_factor"),
             (
                 "sessions/latch/verdict.toml",
                 &latch.replace("class_share = 0.50", "class_share = 5.0"),
@@ -279,6 +276,9 @@ mod tests {
                 &pages.replace("page_share_low = 0.50", "page_share_low = -0.1"),
                 "gates.page_share_low",
             ),
+            ("sessions/log-write/verdict.toml", &no_bytes, "gates.bytes_per_flush"),
+            ("sessions/snapshot/verdict.toml", &no_frames, "frames.copy_on_write"),
+            ("sessions/file-latency/verdict.toml", &no_factor, "gates.cumulative_factor"),
         ] {
             let error = with(file, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");
