@@ -68,20 +68,20 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let merged = merge::merge(&located, &cache);
     let items = merge::items(&merged);
 
-    let asked = question::asked(evidence, catalog);
+    let measures = measures::measures(evidence, &settings.gates);
+    let files = files::files(evidence, &measures);
+    let asked = question::asked(evidence, &files, catalog);
     let of_yields = |session: &SessionEvidence| question::is_of_yields(session, catalog);
     let scope = scope(&evidence.sessions, of_yields);
     let in_scope = |session: &SessionEvidence| of_yields(session) && scope.holds(Captured::of(&session.context));
     let tally = tally(&evidence.sessions, in_scope, &located, &cache);
     let backoffs = backoffs(evidence, &located, &cache);
-    let measures = measures::measures(evidence, &settings.gates);
     let (before, after) = (evidence.before.as_ref(), evidence.after.as_ref());
     let deltas = deltas::deltas(before, after, &measures, &catalog.waits, &settings.spins);
     let shares = tally.shares(&settings.shares);
     let (question, scenario) =
         asked.first().map_or((Question::Yields, String::new()), |first| (first.question, first.scenario.clone()));
     let slots = classes_by_session(&evidence.sessions, &located, &cache);
-    let files = files::files(evidence, &measures);
     let databases = databases::databases(evidence, &measures);
     let pages = pages::pages(evidence, &settings.shares).rows;
     let queries = queries::queries(evidence, &settings.shares);

@@ -3,7 +3,7 @@
 use super::reading::{Key, Label, Part, Reading};
 use crate::{
     analyze::cells::{Columns, flag_in, id_in, text_in},
-    model::{Evidence, Snapshot},
+    model::{Evidence, Snapshot, Table},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +29,7 @@ struct Moment {
 
 impl Moment {
     fn of(snapshot: Option<&Snapshot>, reading: &Reading) -> Self {
+        let list = snapshot.and_then(|snapshot| snapshot.tables.get("databases"));
         let mut files = BTreeMap::new();
         if let Some(table) = snapshot.and_then(|snapshot| snapshot.tables.get("master_files")) {
             let columns = Columns::of(table);
@@ -45,8 +46,8 @@ impl Moment {
             }
         }
         Self {
-            databases: snapshot.map(database_names).unwrap_or_default(),
-            snapshots: snapshot.map(snapshot_databases).unwrap_or_default(),
+            databases: list.map(names_in).unwrap_or_default(),
+            snapshots: list.map(snapshot_databases).unwrap_or_default(),
             files,
             labels: reading.labels.clone(),
         }
@@ -82,7 +83,23 @@ impl Moment {
             return Some("snapshot");
         }
         let label = || self.labels.get(key)?.kind.as_deref();
-        kind_of_type(listed.and_then(|listed| listed.type_desc.as_deref()).or_else(label)?)
+        match listed.and_then(|listed| listed.type_desc.as_deref()).or_else(label) {
+            Some(type_desc) => kind_of_type(type_desc),
+            None => self.labels.get(key).and_then(|label| kind_of_ending(label.file.as_deref()?)),
+        }
+    }
+}
+
+/// What the ending of a file's name says by convention, for tables that people write.
+fn kind_of_ending(file: &str) -> Option<&'static str> {
+    let (_, ending) = file.rsplit_once('.')?;
+    let is = |endings: &[&str]| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    if is(&["ldf"]) {
+        Some("log")
+    } else if is(&["mdf", "ndf"]) {
+        Some("data")
+    } else {
+        is(&["ss"]).then_some("snapshot")
     }
 }
 
@@ -100,24 +117,27 @@ fn kind_of_type(type_desc: &str) -> Option<&'static str> {
 
 /// The names of a snapshot's databases by id.
 pub(in crate::analyze) fn database_names(snapshot: &Snapshot) -> BTreeMap<i64, String> {
+    snapshot.tables.get("databases").map(names_in).unwrap_or_default()
+}
+
+/// The names of a list of databases by id.
+pub(in crate::analyze) fn names_in(list: &Table) -> BTreeMap<i64, String> {
     let mut names = BTreeMap::from([(RESOURCE_DATABASE.0, RESOURCE_DATABASE.1.to_owned())]);
-    if let Some(table) = snapshot.tables.get("databases") {
-        let columns = Columns::of(table);
-        let (id, name) = (columns.place(&["database_id"]), columns.place(&["name"]));
-        for row in &table.rows {
-            if let Some((id, name)) = id_in(row, id).zip(text_in(row, name)) {
-                names.entry(id).or_insert_with(|| name.to_owned());
-            }
+    let columns = Columns::of(list);
+    let (id, name) = (columns.place(&["database_id"]), columns.place(&["name"]));
+    for row in &list.rows {
+        if let Some((id, name)) = id_in(row, id).zip(text_in(row, name)) {
+            names.entry(id).or_insert_with(|| name.to_owned());
         }
     }
     names
 }
 
-fn snapshot_databases(snapshot: &Snapshot) -> BTreeSet<i64> {
-    let Some(table) = snapshot.tables.get("databases") else { return BTreeSet::new() };
-    let columns = Columns::of(table);
+/// The databases of a list that are snapshots of others.
+fn snapshot_databases(list: &Table) -> BTreeSet<i64> {
+    let columns = Columns::of(list);
     let (id, source) = (columns.place(&["database_id"]), columns.place(&["source_database_id"]));
-    table.rows.iter().filter(|row| id_in(row, source).is_some()).filter_map(|row| id_in(row, id)).collect()
+    list.rows.iter().filter(|row| id_in(row, source).is_some()).filter_map(|row| id_in(row, id)).collect()
 }
 
 /// The names at both ends of the window.

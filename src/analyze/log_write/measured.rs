@@ -83,7 +83,7 @@ impl Measured {
         let files = facts.files.rows.as_deref().unwrap_or_default();
         let logs = || files.iter().filter(|row| row.kind == "log" && counts(row.mark));
         let file = match row {
-            Some(database) => logs().filter(|row| row.database_id == database.database_id).max_by_key(|row| row.writes),
+            Some(database) => logs().filter(|row| is_of(row, database)).max_by_key(|row| row.writes),
             None if waits.is_none() => {
                 logs().filter(|row| is_bound_by_file(facts, &LogFile::of(row))).max_by_key(|row| row.write_stall_ms)
             }
@@ -92,8 +92,7 @@ impl Measured {
         let file = file.or_else(|| logs().filter(|_| row.is_none()).max_by_key(|row| row.writes));
         let of_file = || {
             let file = file?;
-            let by_name = |row: &&DatabaseRow| row.database_id == file.database_id || row.database == file.database;
-            facts.databases.rows.as_deref()?.iter().find(by_name)
+            facts.databases.rows.as_deref()?.iter().find(|row| is_of(file, row))
         };
         let row = row.or_else(of_file);
         Self {
@@ -199,6 +198,11 @@ pub(super) fn durability(row: &DatabaseRow) -> Option<Durability> {
         "FORCED" => Some(Durability::Forced),
         _ => None,
     }
+}
+
+/// Whether a file belongs to a database; tables that people write may name it instead of its id.
+fn is_of(file: &FileRow, database: &DatabaseRow) -> bool {
+    file.database_id == database.database_id || file.database == database.database
 }
 
 fn counts(mark: Option<Mark>) -> bool {
