@@ -6,7 +6,7 @@ mod counters;
 use super::{
     cells::{Columns, Place, flag_in, id_in, number_in, text_in},
     deltas::some_of,
-    files::database_names,
+    files::names_in,
     measures::{Continuity, Measures},
 };
 use crate::model::{DatabaseRow, Evidence, Mark, Problem, Severity, Snapshot, Table, Value};
@@ -106,7 +106,7 @@ fn settings(table: &Table) -> BTreeMap<i64, Known> {
     let recovery = place("is_accelerated_database_recovery_on");
     let durability = columns.place(&["delayed_durability_desc", "delayed_durability"]);
     let mut known: BTreeMap<i64, Known> = BTreeMap::new();
-    let names = database_names(table);
+    let names = names_in(table);
     let named = |id: i64| names.get(&id).cloned().unwrap_or_else(|| format!("database {id}"));
     for cells in &table.rows {
         let Some(id) = id_in(cells, id) else { continue };
@@ -142,7 +142,8 @@ fn delayed_durability(cells: &[Value], place: Place) -> Option<String> {
 /// What the counters of the databases grew by.
 struct Growth {
     log: LogCounters,
-    version_store: (Option<BTreeMap<i64, u64>>, Option<BTreeMap<i64, u64>>),
+    version_store_before: Option<BTreeMap<i64, u64>>,
+    version_store: Option<BTreeMap<i64, u64>>,
     persistent_kb: Option<BTreeMap<i64, u64>>,
     readable_secondary: Option<BTreeMap<i64, bool>>,
 }
@@ -157,10 +158,8 @@ impl Growth {
         let replicas = evidence.after.as_ref().and_then(|after| after.tables.get("dm_hadr_database_replica_states"));
         Self {
             log: LogCounters::of(evidence),
-            version_store: (
-                table(&evidence.before, VERSIONS.0, VERSIONS.1),
-                table(&evidence.after, VERSIONS.0, VERSIONS.1),
-            ),
+            version_store_before: table(&evidence.before, VERSIONS.0, VERSIONS.1),
+            version_store: table(&evidence.after, VERSIONS.0, VERSIONS.1),
             persistent_kb: table(&evidence.after, PERSISTENT.0, PERSISTENT.1),
             readable_secondary: replicas.map(readable_secondaries),
         }
@@ -175,11 +174,11 @@ impl Growth {
             return false;
         }
         row.persistent_version_store_kb = self.persistent_kb.as_ref().and_then(|kb| kb.get(&id).copied());
-        row.version_store_kb = self.version_store.1.as_ref().and_then(|kb| kb.get(&id).copied());
+        row.version_store_kb = self.version_store.as_ref().and_then(|kb| kb.get(&id).copied());
         if row.mark == Some(Mark::Renamed) {
             return false;
         }
-        let before = self.version_store.0.as_ref().map(|kb| kb.get(&id).copied().unwrap_or(0));
+        let before = self.version_store_before.as_ref().map(|kb| kb.get(&id).copied().unwrap_or(0));
         row.version_store_growth_kb = row.version_store_kb.zip(before).map(|(now, then)| {
             let growth = i128::from(now) - i128::from(then);
             i64::try_from(growth).unwrap_or(if growth < 0 { i64::MIN } else { i64::MAX })

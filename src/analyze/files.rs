@@ -12,7 +12,7 @@ use names::Names;
 use reading::{Counter, Counters, Key, Reading};
 use std::{cmp::Reverse, collections::BTreeMap};
 
-pub(super) use names::database_names;
+pub(super) use names::{database_names, names_in};
 
 /// The view, without `sys.`.
 pub(super) const VIEW: &str = "dm_io_virtual_file_stats";

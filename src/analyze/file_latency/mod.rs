@@ -183,10 +183,10 @@ fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextStep> {
     let mut add = |text: &str, risk: &str| steps.push(NextStep { text: text.to_owned(), risk: risk.to_owned() });
     match conclusion {
         Conclusion::NothingGiven => {
-            add("Capture scenario `file-latency`, or give two readings of sys.dm_io_virtual_file_stats.", NO_RISK)
+            add("Capture scenario `file-latency`, or give two readings of sys.dm_io_virtual_file_stats.", NO_RISK);
         }
         Conclusion::None => {
-            add("Capture while the problem is there; with --every the window comes in intervals.", NO_RISK)
+            add("Capture while the problem is there; with --every the window comes in intervals.", NO_RISK);
         }
         Conclusion::CompletionDelayed => {
             add("Capture scenario `sos-yield`: relieve the schedulers first, then measure the files again.", NO_RISK);

@@ -46,7 +46,7 @@ impl Moment {
             }
         }
         Self {
-            databases: list.map(database_names).unwrap_or_default(),
+            databases: list.map(names_in).unwrap_or_default(),
             snapshots: list.map(snapshot_databases).unwrap_or_default(),
             files,
             labels: reading.labels.clone(),
@@ -115,8 +115,13 @@ fn kind_of_type(type_desc: &str) -> Option<&'static str> {
     }
 }
 
+/// The names of a snapshot's databases by id.
+pub(in crate::analyze) fn database_names(snapshot: &Snapshot) -> BTreeMap<i64, String> {
+    snapshot.tables.get("databases").map(names_in).unwrap_or_default()
+}
+
 /// The names of a list of databases by id.
-pub(in crate::analyze) fn database_names(list: &Table) -> BTreeMap<i64, String> {
+pub(in crate::analyze) fn names_in(list: &Table) -> BTreeMap<i64, String> {
     let mut names = BTreeMap::from([(RESOURCE_DATABASE.0, RESOURCE_DATABASE.1.to_owned())]);
     let columns = Columns::of(list);
     let (id, name) = (columns.place(&["database_id"]), columns.place(&["name"]));

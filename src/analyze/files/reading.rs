@@ -209,18 +209,15 @@ impl Reading {
             if !counters.values.iter().zip(&places).all(read) {
                 reading.unreadable.push(key.clone());
             }
-            match reading.files.get_mut(&key) {
-                Some(sum) => {
-                    sum.add(&counters);
-                    reading.twice.push(key);
-                }
-                None => {
-                    if label != Label::default() {
-                        reading.labels.insert(key.clone(), label);
-                    }
-                    reading.files.insert(key, counters);
-                }
+            if let Some(sum) = reading.files.get_mut(&key) {
+                sum.add(&counters);
+                reading.twice.push(key);
+                continue;
             }
+            if label != Label::default() {
+                reading.labels.insert(key.clone(), label);
+            }
+            reading.files.insert(key, counters);
         }
         reading
     }

@@ -2,6 +2,7 @@
 
 use super::{
     LatchCase,
+    classes::Classes,
     conclusion::{Conclusion, is_parallel_scan},
     names::Agreement,
     versions,
@@ -25,7 +26,7 @@ pub(super) fn limits(facts: &Facts<'_>, case: &LatchCase<'_>, conclusion: Conclu
     };
     limits.extend(counter_limits(facts, case.waits.as_ref()));
     let mut add = |most: Confidence, text: String| limits.push((most, text));
-    match case.classes.as_ref().map(|classes| classes.apart()) {
+    match case.classes.as_ref().map(Classes::apart) {
         None | Some(None) => add(Confidence::Low, "no counters of the latch classes confirm it".to_owned()),
         Some(Some(apart)) if apart > facts.catalog.latch.gates.reconciled_within => add(
             Confidence::Medium,
@@ -34,13 +35,12 @@ pub(super) fn limits(facts: &Facts<'_>, case: &LatchCase<'_>, conclusion: Conclu
         Some(Some(_)) => {}
     }
     match case.names.agreement(facts) {
-        Agreement::Agree => {}
         Agreement::CountersOnly => {
             add(Confidence::Medium, "neither a known function nor the latch's own event confirms the class".to_owned());
         }
         Agreement::Disagree => add(Confidence::Low, "counters, functions and events name different classes".to_owned()),
-        // Said above.
-        Agreement::WithoutCounters | Agreement::Nobody => {}
+        // Without counters more than this was said above.
+        Agreement::Agree | Agreement::WithoutCounters | Agreement::Nobody => {}
     }
     let subject = case.names.subject().unwrap_or_default();
     let gate = versions::gate_of(facts);

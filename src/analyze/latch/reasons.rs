@@ -1,17 +1,20 @@
 //! Owns the reasons of a verdict on latches.
 
-use super::{LatchCase, versions};
+use super::{LatchCase, classes::Classes, versions};
 use crate::{
-    analyze::{facts::Facts, target_waits},
+    analyze::{
+        facts::Facts,
+        target_waits::{self, TargetWaits},
+    },
     model::{Finding, Reason, StackClass},
 };
 
 /// The reasons, the weightiest first.
 pub(super) fn reasons(facts: &Facts<'_>, case: &LatchCase<'_>, findings: &[Finding], limits: &[String]) -> Vec<Reason> {
-    let rows = case.classes.as_ref().and_then(|classes| classes.leading());
+    let rows = case.classes.as_ref().and_then(Classes::leading);
     let class_row = || rows.map(|row| format!("latches:{}", row.latch_class));
     let mut shown = vec![
-        ("latch_contention", case.waits.iter().flat_map(|waits| waits.evidence()).chain(class_row()).collect()),
+        ("latch_contention", case.waits.iter().flat_map(TargetWaits::evidence).chain(class_row()).collect()),
         ("latch_class", class_row().into_iter().collect::<Vec<String>>()),
     ];
     if case.names.subject().is_some_and(versions::is_insert_point) {

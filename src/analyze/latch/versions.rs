@@ -52,28 +52,30 @@ pub fn has_parallel_redo(facts: &Facts<'_>) -> bool {
 /// The finding.
 pub fn finding(facts: &Facts<'_>) -> Finding {
     let gate = gate_of(facts);
-    let (state, mut text) = match gate.value {
+    let (state, made) = match gate.value {
         None => ("unknown", "How many row versions were made in the window is not known.".to_owned()),
         Some(kb) if gate.met => {
             ("generated", format!("{} KB of row versions were made in the window.", count(kb as u64)))
         }
         Some(_) => ("none", "No row versions were made in the window.".to_owned()),
     };
+    let mut sentences = vec![made];
     let databases = versioned(facts);
     if !databases.is_empty() {
-        text.push_str(&format!(" Databases that version rows: {}.", some_of(&databases)));
+        sentences.push(format!("Databases that version rows: {}.", some_of(&databases)));
     }
-    text.push_str(&store(facts));
+    sentences.extend(store(facts));
     let replicas = readable_secondaries(facts);
     if !replicas.is_empty() {
-        text.push_str(&format!(" Readable replicas make versions too: {}.", some_of(&replicas)));
+        sentences.push(format!("Readable replicas make versions too: {}.", some_of(&replicas)));
     }
     if has_parallel_redo(facts) {
-        text.push_str(" Parallel redo ran, which puts versions into the store of a readable replica.");
+        sentences.push("Parallel redo ran, which puts versions into the store of a readable replica.".to_owned());
     }
     if state == "generated" {
-        text.push_str(
-            " Triggers, MARS and online index builds make versions without any of these settings, and are not seen here.",
+        sentences.push(
+            "Triggers, MARS and online index builds make versions without any of these settings, and are not seen here."
+                .to_owned(),
         );
     }
     Finding {
@@ -83,21 +85,18 @@ pub fn finding(facts: &Facts<'_>) -> Finding {
         low: None,
         high: None,
         gates: vec![gate],
-        text,
+        text: sentences.join(" "),
     }
 }
 
 /// Size and growth of the version stores in tempdb, of the database with the largest one.
-fn store(facts: &Facts<'_>) -> String {
-    let rows = facts.databases.rows.iter().flatten().filter(|row| row.version_store_kb.is_some());
-    let largest: Option<&DatabaseRow> = rows.max_by_key(|row| row.version_store_kb);
-    let Some((row, kb)) = largest.and_then(|row| Some((row, row.version_store_kb.filter(|kb| *kb > 0)?))) else {
-        return String::new();
-    };
+fn store(facts: &Facts<'_>) -> Option<String> {
+    let rows = facts.databases.rows.iter().flatten().filter(|row| row.version_store_kb.is_some_and(|kb| kb > 0));
+    let row: &DatabaseRow = rows.max_by_key(|row| row.version_store_kb)?;
     let growth = match row.version_store_growth_kb {
         Some(grown) if grown > 0 => format!(", {} KB more than at the start", count(grown.unsigned_abs())),
         Some(grown) if grown < 0 => format!(", {} KB less than at the start", count(grown.unsigned_abs())),
         _ => String::new(),
     };
-    format!(" The version store of {} takes {} KB of tempdb{growth}.", row.database, count(kb))
+    Some(format!("The version store of {} takes {} KB of tempdb{growth}.", row.database, count(row.version_store_kb?)))
 }

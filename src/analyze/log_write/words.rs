@@ -8,6 +8,7 @@ use super::{
 use crate::{
     analyze::{
         facts::Facts,
+        target_waits::TargetWaits,
         verdict::NO_RISK,
         words::{count, percent},
     },
@@ -106,7 +107,7 @@ pub(super) fn reasons(facts: &Facts<'_>, measured: &Measured, findings: &[Findin
         };
         let mut evidence = vec![format!("findings:{name}")];
         match name {
-            "commit_waits" => evidence.extend(measured.waits.iter().flat_map(|waits| waits.evidence())),
+            "commit_waits" => evidence.extend(measured.waits.iter().flat_map(TargetWaits::evidence)),
             "log_writes" => evidence.extend(measured.file.iter().map(|file| file.evidence.clone())),
             _ => {}
         }

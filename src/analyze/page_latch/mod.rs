@@ -205,7 +205,7 @@ fn contended(facts: &Facts<'_>, case: &PageCase<'_>) -> String {
 }
 
 fn reasons(facts: &Facts<'_>, case: &PageCase<'_>, findings: &[Finding], limits: &[String]) -> Vec<Reason> {
-    let rows = case.waits.iter().flat_map(|waits| waits.evidence()).collect();
+    let rows = case.waits.iter().flat_map(TargetWaits::evidence).collect();
     let shown = vec![("page_latch_contention", rows), ("hot_pages", Vec::new())];
     let mut reasons = target_waits::reasons_of(findings, shown);
     let stacks = facts.items_of(|session| PageCase::has_page_stacks(facts, session));

@@ -87,7 +87,7 @@ fn tempdb(facts: &Facts<'_>, add: &mut impl FnMut(&str, &str)) {
 /// Data files of tempdb, where the files were read.
 fn tempdb_files(facts: &Facts<'_>) -> Option<u64> {
     let snapshots = [&facts.evidence.after, &facts.evidence.before].into_iter().flatten();
-    let table = snapshots.filter_map(|snapshot| snapshot.tables.get("master_files")).next()?;
+    let table = snapshots.into_iter().find_map(|snapshot| snapshot.tables.get("master_files"))?;
     let is_data = |row: &usize| {
         let kind = table.text(*row, "type_desc").map(str::trim);
         table.integer(*row, "database_id") == Some(TEMPDB) && kind.is_some_and(|kind| kind.eq_ignore_ascii_case("ROWS"))

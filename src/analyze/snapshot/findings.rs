@@ -10,6 +10,7 @@ use crate::{
         facts::Facts,
         findings::gate,
         maintenance::Request,
+        target_waits::TargetWaits,
         words::{count, counted, percent},
     },
     model::{Finding, Gate},
@@ -56,7 +57,7 @@ fn copies(facts: &Facts<'_>, measured: &Measured) -> Finding {
             Open::NotCopied => "not_copied",
         },
     };
-    let waits = measured.waits.as_ref().map_or_else(|| "Waits were not given.".to_owned(), |waits| waits.in_words());
+    let waits = measured.waits.as_ref().map_or_else(|| "Waits were not given.".to_owned(), TargetWaits::in_words);
     let frames = measured.copy_on_write_share().map_or_else(String::new, |share| {
         format!(
             " {} of {} hold functions that copy a page for a snapshot before it changes.",

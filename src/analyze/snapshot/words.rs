@@ -9,6 +9,7 @@ use crate::{
         deltas::some_of,
         facts::Facts,
         maintenance::Request,
+        target_waits::TargetWaits,
         verdict::{NO_RISK, symbols},
         words::{count, counted, percent},
     },
@@ -83,7 +84,7 @@ pub(super) fn reasons(measured: &Measured, findings: &[Finding], limits: &[Strin
         match name {
             "copy_on_write" => {
                 evidence.extend(measured.copy_on_write.stacks.iter().cloned());
-                evidence.extend(measured.waits.iter().flat_map(|waits| waits.evidence()));
+                evidence.extend(measured.waits.iter().flat_map(TargetWaits::evidence));
             }
             "snapshots" => {
                 evidence.extend(measured.snapshots.iter().flatten().flat_map(|s| s.evidence.iter().cloned()));

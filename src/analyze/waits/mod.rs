@@ -192,7 +192,7 @@ fn summary(case: &WaitsCase<'_>, negligible: bool) -> Vec<String> {
 
 fn reasons(facts: &Facts<'_>, case: &WaitsCase<'_>, findings: &[Finding], limits: &[String]) -> Vec<Reason> {
     let stacks = case.origins.iter().take(SHOWN).map(|origin| origin.stack.clone());
-    let rows = case.waits.iter().flat_map(|waits| waits.evidence());
+    let rows = case.waits.iter().flat_map(TargetWaits::evidence);
     let mut reasons = target_waits::reasons_of(findings, vec![("wait_origin", stacks.chain(rows).collect())]);
     let is_missing = |session: &&SessionEvidence| facts.owns(session) && sessions::is_missing(session);
     if let Some(session) = facts.evidence.sessions.iter().find(is_missing) {

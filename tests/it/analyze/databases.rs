@@ -106,7 +106,11 @@ fn a_primary_and_one_that_refuses_readers_are_no_readable_secondaries() {
     let list = ("databases", databases(&[("A", 5, None, ""), ("B", 6, None, ""), ("C", 7, None, "")]));
     let rows = vec![vec![int(5), int(1), int(2)], vec![int(6), int(0), int(0)], vec![int(7), int(0), int(1)]];
     let states = table(&["database_id", "is_primary_replica", "secondary_role_allow_connections"], rows);
-    let report = report(&by_hand(10_000, &[list.clone()], &[list, ("dm_hadr_database_replica_states", states)]));
+    let report = report(&by_hand(
+        10_000,
+        std::slice::from_ref(&list),
+        &[list.clone(), ("dm_hadr_database_replica_states", states)],
+    ));
     let readable: Vec<_> = report.databases.iter().map(|row| row.readable_secondary).collect();
     assert_eq!(readable, [Some(false), Some(false), Some(true)]);
 }

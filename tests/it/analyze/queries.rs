@@ -73,7 +73,7 @@ fn most_is_more_than_half_whatever_is_missing() {
         (10_000, 10_000, 0, "several"),
         (10_001, 9_999, 3, "unknown"),
         (9_000, 11_000, 1_000, "several"),
-        (9_000, 11_000, 2_000, "unknown"),
+        (9_000, 11_000, 2_001, "unknown"),
     ] {
         let mut evidence = with_queries(&[(FIRST, first), ("1", others / 2), ("2", others - others / 2)]);
         evidence.sessions[1].dropped_events = Some(lost);
