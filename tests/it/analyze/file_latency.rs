@@ -204,6 +204,30 @@ fn without_other_evidence_confidence_is_medium() {
 }
 
 #[test]
+fn io_that_nobody_waits_for_lowers_confidence() {
+    let of = |io: i64, other: i64| {
+        let mut evidence = evidence(&[stat((5, 1), [3_012, 171_684, 0, 0])]);
+        let [(before, after)] = with_waits(&[("PAGEIOLATCH_SH", 90, io, 0), ("LCK_M_X", 90, other, 0)]);
+        for (snapshot, table) in [(&mut evidence.before, before), (&mut evidence.after, after)] {
+            snapshot.as_mut().unwrap().tables.insert("dm_os_wait_stats".to_owned(), table);
+        }
+        report(&evidence).verdict.confidence
+    };
+    assert_eq!((of(1_000, 9_000), of(999, 9_001)), (Confidence::High, Confidence::Medium));
+}
+
+#[test]
+fn means_differ_from_a_factor_of_two_on() {
+    let of = |before_ms: i64| {
+        let stats = |reads: i64, ms: i64| tables(&[stat((5, 1), [reads, ms, 0, 0])]);
+        let report = report(&by_hand(10_000, &stats(1_000, before_ms), &stats(2_000, before_ms + 60_000)));
+        finding(&report, "cumulative_differs").state.clone()
+    };
+    // 60 ms in the window, 30.0 and 30.0005 ms since the counters began.
+    assert_eq!([of(0).as_str(), of(1).as_str()], ["differs", "agrees"]);
+}
+
+#[test]
 fn time_that_resource_governor_took_is_not_the_files() {
     let mut evidence = evidence(&[stat((5, 1), [1_000, 57_000, 0, 0])]);
     for (snapshot, queued) in [(&mut evidence.before, 0), (&mut evidence.after, 50_000)] {

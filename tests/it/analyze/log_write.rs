@@ -209,6 +209,11 @@ fn unknown_sessions_stay_unknown_and_lower_confidence() {
     let waits = vec![("WRITELOG", 41_667, 5_217, 0), ("LCK_M_X", 900, 90_000, 0)];
     let report = Load { sessions: 0, waits: waits.clone(), ..small_commits() }.report();
     assert_eq!(finding(&report, "commit_waits").state, "unproven");
+    let of = |other| {
+        let waits = vec![("WRITELOG", 41_667, 5_000, 0), ("LCK_M_X", 900, other, 0)];
+        Load { sessions: 0, waits, ..small_commits() }.report().verdict.kind
+    };
+    assert_eq!((of(15_000), of(15_001)), (VerdictKind::LogWriteBound, VerdictKind::Inconclusive));
     // With known sessions, others that wait for something else do not take the verdict away.
     let report = Load { waits, ..small_commits() }.report();
     assert_eq!((report.verdict.kind, report.verdict.confidence), (VerdictKind::LogWriteBound, Confidence::Medium));

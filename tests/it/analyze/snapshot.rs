@@ -224,6 +224,7 @@ fn few_such_waits_are_nothing_to_explain_whatever_the_snapshot() {
     };
     assert_eq!(of(99, 99, 9_901), VerdictKind::NoContention);
     assert_eq!(of(100, 99, 9_901), VerdictKind::SnapshotCopyOnWrite);
+    assert_eq!(of(99, 100, 9_900), VerdictKind::SnapshotCopyOnWrite);
 }
 
 #[test]
