@@ -602,10 +602,10 @@ mod tests {
         let (_, good) = EMBEDDED.iter().find(|(path, _)| *path == "sos-yield/scenario.toml").unwrap();
         let refused = |text: &str| Sessions::from_texts(&[("sos-yield/scenario.toml", text)]).unwrap_err().to_string();
         assert!(
-            refused(&good.replace("slots = 1024", "slots = \"many\""))
-                .contains("sos-yield/scenario.toml: session.slots")
+            refused(&good.replace("field = \"wait_type\"", "field = 1"))
+                .contains("sos-yield/scenario.toml: session[0].field")
         );
-        assert!(refused(&good.replace("slots = 1024", "slots = 1\nslotz = 2")).contains("slotz"));
+        assert!(refused(&good.replace("field =", "fields =")).contains("fields"));
         assert!(refused(good).contains("create_session.sql"));
         assert!(refused("x").contains("sos-yield/scenario.toml"));
     }

@@ -60,11 +60,16 @@ impl SavedRows {
                             .map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }),
                     );
                     for (table, rows) in read.tables {
-                        if tables.contains_key(&table) {
-                            let message = format!("{name}: {table} was in an earlier file of {option}, which stands");
-                            self.problems.push(Problem::new("table_twice", Severity::Partial, message));
-                        } else {
-                            tables.insert(table, rows);
+                        match tables.entry(table) {
+                            Entry::Vacant(vacant) => {
+                                vacant.insert(rows);
+                            }
+                            Entry::Occupied(there) => {
+                                let table = there.key();
+                                let message =
+                                    format!("{name}: {table} was in an earlier file of {option}, which stands");
+                                self.problems.push(Problem::new("table_twice", Severity::Partial, message));
+                            }
                         }
                     }
                 }

@@ -265,14 +265,15 @@ fn what_cannot_be_used_says_why() {
 fn hostile_files_are_refused_within_bounds() {
     let wide = (0..100_000).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",");
     assert_eq!(refused(&wide), RowsError::TooMany { what: "columns", limit: MAX_COLUMNS });
-    let object: String = (0..100_000).map(|n| format!("\"c{n}\":1,")).collect();
+    let members = |count: usize| (0..count).map(|n| format!("\"c{n}\":1,")).collect::<Vec<_>>().concat();
+    let object = members(100_000);
     assert_eq!(refused(&format!("[{{{object}\"x\":1}}]")), RowsError::TooMany { what: "columns", limit: MAX_COLUMNS });
     let deep = "[".repeat(200_000);
     assert!(refused(&deep).to_string().contains("recursion limit"), "{}", refused(&deep));
     let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
     assert_eq!(refused(&many), RowsError::TooMany { what: "values", limit: MAX_VALUES });
     // Each row with its last column only.
-    let columns: String = (0..MAX_COLUMNS - 1).map(|n| format!("\"c{n}\":1,")).collect();
+    let columns = members(MAX_COLUMNS - 1);
     let sparse = format!("[{{{columns}\"z\":1}}{}]", ",{\"z\":1}".repeat(1_000));
     assert_eq!(refused(&sparse), RowsError::TooMany { what: "values", limit: MAX_VALUES });
     let huge = rows(&format!("wait_type,wait_time_ms\n{},1\n", "A".repeat(1 << 20)));
