@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use xestack::catalog::Catalog;
 use xestack::model::{self, KnownTable, Table};
 use xestack::parse::rows::{MAX_COLUMNS, MAX_VALUES, Rows, RowsError, read};
+use xestack::store::bundle;
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
 
@@ -344,6 +345,40 @@ fn rows_complete_stacks_and_leave_what_is_there() {
         (report["stacks"]["total_events"].as_u64(), report["waits"][0]["wait_ms"].as_u64()),
         (Some(1), Some(4_574_770))
     );
+}
+
+#[test]
+fn rows_complete_a_bundle_and_never_replace_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = |count: i64| {
+        let integer = model::Value::Integer;
+        let row = vec![model::Value::Text("WRITELOG".to_owned()), integer(count), integer(count), integer(0)];
+        let columns = ["wait_type", "waiting_tasks_count", "wait_time_ms", "signal_wait_time_ms"];
+        let table = Table { columns: columns.map(str::to_owned).to_vec(), rows: vec![row] };
+        Some(model::Snapshot { tables: [("dm_os_wait_stats".to_owned(), table)].into(), ..model::Snapshot::default() })
+    };
+    let evidence =
+        model::Evidence { id: "run".to_owned(), before: waits(1), after: waits(8), ..model::Evidence::default() };
+    bundle::write(&folder.path().join("b.zip"), &bundle::Bundle { evidence, ..bundle::Bundle::default() }).unwrap();
+    let files = [
+        ("s1.csv", SPINS_BEFORE.as_bytes()),
+        ("s2.csv", SPINS_AFTER.as_bytes()),
+        ("w1.csv", WAITS_BEFORE.as_bytes()),
+        ("l2.csv", b"latch_class,waiting_requests_count,wait_time_ms\nBUFFER,1,1\n"),
+    ];
+    let given = ["b.zip", "--before", "s1.csv", "--before", "w1.csv", "--after", "s2.csv", "--after", "l2.csv"];
+    let report = analyze(folder.path(), &files, &given).report();
+    assert_eq!(report["waits"].as_array().unwrap().len(), 1, "{}", report["waits"]);
+    assert_eq!(report["waits"][0]["wait_ms"], 7);
+    assert_eq!(report["spinlocks"][0]["spins_per_collision"], 647);
+    let problems = report["capture"]["problems"].as_array().unwrap();
+    let message = |code: &str| {
+        let of_code = problems.iter().filter(|problem| problem["code"] == code);
+        of_code.map(|problem| problem["message"].as_str().unwrap()).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(message("table_twice"), "dm_os_wait_stats: the bundle has its own rows, and they stand");
+    let one_sided = message("one_sided");
+    assert!(one_sided.contains("dm_os_latch_stats came in --after only"), "{one_sided}");
 }
 
 #[test]
