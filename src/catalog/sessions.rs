@@ -606,7 +606,7 @@ mod tests {
                 .contains("sos-yield/scenario.toml: session[0].field")
         );
         assert!(refused(&good.replace("field =", "fields =")).contains("fields"));
-        assert!(refused(good).contains("create_session.sql"));
+        assert!(refused(good).contains("common/dm_os_sys_info.sql"));
         assert!(refused("x").contains("sos-yield/scenario.toml"));
     }
 }
