@@ -602,10 +602,10 @@ mod tests {
         let (_, good) = EMBEDDED.iter().find(|(path, _)| *path == "sos-yield/scenario.toml").unwrap();
         let refused = |text: &str| Sessions::from_texts(&[("sos-yield/scenario.toml", text)]).unwrap_err().to_string();
         assert!(
-            refused(&good.replace("field = \"wait_type\"", "field = 1"))
-                .contains("sos-yield/scenario.toml: session[0].field")
+            refused(&good.replace("tests = [\"opcode = 1\"]", "tests = [\"opcode > 1\"]"))
+                .contains("sos-yield/scenario.toml: session[0].tests[0]")
         );
-        assert!(refused(&good.replace("field =", "fields =")).contains("fields"));
+        assert!(refused(&good.replace("tests = ", "testz = ")).contains("testz"));
         assert!(refused(good).contains("common/dm_os_sys_info.sql"));
         assert!(refused("x").contains("sos-yield/scenario.toml"));
     }
