@@ -76,7 +76,7 @@ impl Checked for Rules {
     fn fault(&self) -> Option<(String, String)> {
         self.rule.iter().enumerate().find_map(|(index, rule)| {
             let twice = self.rule.iter().take(index).any(|earlier| earlier.id == rule.id);
-            let twice = twice.then(|| ("id", "another rule has this id"));
+            let twice = twice.then_some(("id", "another rule has this id"));
             let (key, message) = rule.faults().into_iter().chain(twice).next()?;
             Some((format!("rule[{index}].{key}"), message.to_owned()))
         })

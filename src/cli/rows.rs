@@ -60,11 +60,16 @@ impl SavedRows {
                             .map(|problem| Problem { message: format!("{name}: {}", problem.message), ..problem }),
                     );
                     for (table, rows) in read.tables {
-                        if tables.contains_key(&table) {
-                            let message = format!("{name}: {table} was in an earlier file of {option}, which stands");
-                            self.problems.push(Problem::new("table_twice", Severity::Partial, message));
-                        } else {
-                            tables.insert(table, rows);
+                        match tables.entry(table) {
+                            Entry::Vacant(vacant) => {
+                                vacant.insert(rows);
+                            }
+                            Entry::Occupied(there) => {
+                                let table = there.key();
+                                let message =
+                                    format!("{name}: {table} was in an earlier file of {option}, which stands");
+                                self.problems.push(Problem::new("table_twice", Severity::Partial, message));
+                            }
                         }
                     }
                 }
@@ -91,16 +96,6 @@ impl SavedRows {
                 "files came without ids: they are told apart by the names of database and file",
             ));
         }
-        let one_sided = |tables: &BTreeMap<String, Table>, others: &BTreeMap<String, Table>, there: &str| {
-            let names: Vec<&str> =
-                tables.keys().filter(|name| !others.contains_key(*name)).map(String::as_str).collect();
-            (!names.is_empty()).then(|| {
-                let message = format!("{} came in {there} only: a difference needs both", names.join(", "));
-                Problem::new("one_sided", Severity::Warning, message)
-            })
-        };
-        evidence.problems.extend(one_sided(&self.before, &self.after, "--before"));
-        evidence.problems.extend(one_sided(&self.after, &self.before, "--after"));
         if evidence.sessions.is_empty() && evidence.before.is_none() {
             evidence.problems.push(Problem::new(
                 "counters_only",
@@ -108,6 +103,7 @@ impl SavedRows {
                 "saved rows were given, and no call stacks beside them",
             ));
         }
+        let given: BTreeSet<String> = self.before.keys().chain(self.after.keys()).cloned().collect();
         let mut there_already = complete(&mut evidence.before, self.before);
         there_already.append(&mut complete(&mut evidence.after, self.after));
         if !there_already.is_empty() {
@@ -115,7 +111,22 @@ impl SavedRows {
             let message = format!("{}: the bundle has its own rows, and they stand", names.join(", "));
             evidence.problems.push(Problem::new("table_twice", Severity::Info, message));
         }
+        let sides = [(&evidence.before, &evidence.after, "--before"), (&evidence.after, &evidence.before, "--after")];
+        let problems: Vec<Problem> = sides.into_iter().filter_map(|sides| one_sided(&given, sides)).collect();
+        evidence.problems.extend(problems);
     }
+}
+
+/// The given tables that only one side has.
+fn one_sided(given: &BTreeSet<String>, sides: (&Option<Snapshot>, &Option<Snapshot>, &str)) -> Option<Problem> {
+    let (here, there, option) = sides;
+    let has = |side: &Option<Snapshot>, name: &str| side.as_ref().is_some_and(|side| side.tables.contains_key(name));
+    let alone = given.iter().filter(|name| has(here, name) && !has(there, name));
+    let names: Vec<&str> = alone.map(String::as_str).collect();
+    (!names.is_empty()).then(|| {
+        let message = format!("{} came in {option} only: a difference needs both", names.join(", "));
+        Problem::new("one_sided", Severity::Warning, message)
+    })
 }
 
 /// Adds tables to a snapshot; gives the names of those that were there.

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use xestack::catalog::Catalog;
 use xestack::model::{self, KnownTable, Table};
 use xestack::parse::rows::{MAX_COLUMNS, MAX_VALUES, Rows, RowsError, read};
+use xestack::store::bundle;
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
 
@@ -265,14 +266,15 @@ fn what_cannot_be_used_says_why() {
 fn hostile_files_are_refused_within_bounds() {
     let wide = (0..100_000).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",");
     assert_eq!(refused(&wide), RowsError::TooMany { what: "columns", limit: MAX_COLUMNS });
-    let object: String = (0..100_000).map(|n| format!("\"c{n}\":1,")).collect();
+    let members = |count: usize| (0..count).map(|n| format!("\"c{n}\":1,")).collect::<Vec<_>>().concat();
+    let object = members(100_000);
     assert_eq!(refused(&format!("[{{{object}\"x\":1}}]")), RowsError::TooMany { what: "columns", limit: MAX_COLUMNS });
     let deep = "[".repeat(200_000);
     assert!(refused(&deep).to_string().contains("recursion limit"), "{}", refused(&deep));
     let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
     assert_eq!(refused(&many), RowsError::TooMany { what: "values", limit: MAX_VALUES });
     // Each row with its last column only.
-    let columns: String = (0..MAX_COLUMNS - 1).map(|n| format!("\"c{n}\":1,")).collect();
+    let columns = members(MAX_COLUMNS - 1);
     let sparse = format!("[{{{columns}\"z\":1}}{}]", ",{\"z\":1}".repeat(1_000));
     assert_eq!(refused(&sparse), RowsError::TooMany { what: "values", limit: MAX_VALUES });
     let huge = rows(&format!("wait_type,wait_time_ms\n{},1\n", "A".repeat(1 << 20)));
@@ -343,6 +345,39 @@ fn rows_complete_stacks_and_leave_what_is_there() {
         (report["stacks"]["total_events"].as_u64(), report["waits"][0]["wait_ms"].as_u64()),
         (Some(1), Some(4_574_770))
     );
+}
+
+#[test]
+fn rows_complete_a_bundle_and_never_replace_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = |count: i64| {
+        let integer = model::Value::Integer;
+        let row = vec![model::Value::Text("WRITELOG".to_owned()), integer(count), integer(count), integer(0)];
+        let columns = ["wait_type", "waiting_tasks_count", "wait_time_ms", "signal_wait_time_ms"];
+        let table = Table { columns: columns.map(str::to_owned).to_vec(), rows: vec![row] };
+        Some(model::Snapshot { tables: [("dm_os_wait_stats".to_owned(), table)].into(), ..model::Snapshot::default() })
+    };
+    let evidence =
+        model::Evidence { id: "run".to_owned(), before: waits(1), after: waits(8), ..model::Evidence::default() };
+    bundle::write(&folder.path().join("b.zip"), &bundle::Bundle { evidence, ..bundle::Bundle::default() }).unwrap();
+    let files = [
+        ("s1.csv", SPINS_BEFORE.as_bytes()),
+        ("s2.csv", SPINS_AFTER.as_bytes()),
+        ("w1.csv", WAITS_BEFORE.as_bytes()),
+        ("l2.csv", b"latch_class,waiting_requests_count,wait_time_ms\nBUFFER,1,1\n"),
+    ];
+    let given = ["b.zip", "--before", "s1.csv", "--before", "w1.csv", "--after", "s2.csv", "--after", "l2.csv"];
+    let report = analyze(folder.path(), &files, &given).report();
+    assert_eq!(report["waits"].as_array().unwrap().len(), 1, "{}", report["waits"]);
+    assert_eq!(report["waits"][0]["wait_ms"], 7);
+    assert_eq!(report["spinlocks"][0]["spins_per_collision"], 647);
+    let problems = report["capture"]["problems"].as_array().unwrap();
+    let message = |code: &str| {
+        let of_code = problems.iter().filter(|problem| problem["code"] == code);
+        of_code.map(|problem| problem["message"].as_str().unwrap()).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(message("table_twice"), "dm_os_wait_stats: the bundle has its own rows, and they stand");
+    assert_eq!(message("one_sided"), "dm_os_latch_stats came in --after only: a difference needs both");
 }
 
 #[test]

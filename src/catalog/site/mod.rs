@@ -277,10 +277,9 @@ impl Adding {
             self.faults.push(document.fault_at("", "a site changes no built-in scenario"));
             return;
         }
-        if let Some(verdict) = verdict::read(document, question, &mut self.faults) {
-            if self.catalog.site_verdicts.insert(folder.to_owned(), verdict).is_some() {
-                self.faults.push(document.fault_at("", format!("scenario `{folder}` has its thresholds already")));
-            }
+        let read = verdict::read(document, question, &mut self.faults);
+        if read.is_some_and(|verdict| self.catalog.site_verdicts.insert(folder.to_owned(), verdict).is_some()) {
+            self.faults.push(document.fault_at("", format!("scenario `{folder}` has its thresholds already")));
         }
     }
 }

@@ -32,10 +32,9 @@ pub(in crate::cli) fn read(arguments: &AnalyzeArguments, catalog: &Catalog) -> R
             }
         }
     }
-    if readable == 0 && saved.is_empty() {
-        if let Some(failure) = first_failure.or_else(|| saved.take_failure()) {
-            return Err(failure);
-        }
+    let nothing_read = readable == 0 && saved.is_empty();
+    if let Some(failure) = first_failure.or_else(|| saved.take_failure()).filter(|_| nothing_read) {
+        return Err(failure);
     }
     saved.complete(&mut evidence);
     apply_context(&mut evidence, arguments, &catalog.sessions);

@@ -68,14 +68,10 @@ fn tables(node: Node, reading: &mut Reading) -> Result<Vec<Named>, RowsError> {
     }
     // A snapshot has its tables in a member, beside when it was taken.
     let is_tables = |(name, value): &(Arc<str>, Node)| &**name == "tables" && matches!(value, Node::Object(_));
-    let members = match members.iter().any(is_tables) {
-        true => members
-            .into_iter()
-            .find(is_tables)
-            .and_then(|(_, value)| if let Node::Object(inner) = value { Some(inner) } else { None })
-            .unwrap_or_default(),
-        false => members,
-    };
+    let has_tables = members.iter().any(is_tables);
+    let inner = |(_, value)| if let Node::Object(inner) = value { Some(inner) } else { None };
+    let members =
+        if has_tables { members.into_iter().find(is_tables).and_then(inner).unwrap_or_default() } else { members };
     let mut named = Vec::new();
     for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Node::Scalar(_))) {
         match table(value) {
@@ -164,7 +160,9 @@ fn rows_table(objects: Vec<Node>) -> Result<Table, RowsError> {
     if columns.len().saturating_mul(rows.len()) > MAX_VALUES {
         return Err(RowsError::TooMany { what: "values", limit: MAX_VALUES });
     }
-    rows.iter_mut().for_each(|row| row.resize(columns.len(), Value::Null));
+    for row in &mut rows {
+        row.resize(columns.len(), Value::Null);
+    }
     Ok(Table { columns, rows })
 }
 
