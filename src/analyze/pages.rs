@@ -144,11 +144,7 @@ fn rows(evidence: &Evidence, waits: BTreeMap<Place, u128>, basis: &str) -> Pages
 /// The name of a database, the later one; `database 5` where it is hidden.
 fn database_name(evidence: &Evidence, database_id: i64) -> String {
     let snapshots = [&evidence.after, &evidence.before].into_iter().flatten();
-    match snapshots
-        .filter_map(|snapshot| snapshot.tables.get("databases"))
-        .map(database_names)
-        .find_map(|mut names| names.remove(&database_id))
-    {
+    match snapshots.map(database_names).find_map(|mut names| names.remove(&database_id)) {
         Some(name) => name,
         None if database_id == TEMPDB => "tempdb".to_owned(),
         None => format!("database {database_id}"),
