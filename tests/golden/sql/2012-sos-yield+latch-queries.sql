@@ -98,11 +98,6 @@ WHERE c.counter_name IN (N'Batch Requests/sec', N'Index Searches/sec', N'Version
 SELECT d.name, d.database_id, d.source_database_id, d.state_desc, d.snapshot_isolation_state,
        d.is_read_committed_snapshot_on
 FROM sys.databases AS d;
--- 0: readers are refused on a secondary; 1: with read intent; 2: all.
-SELECT s.database_id, s.is_primary_replica, r.secondary_role_allow_connections
-FROM sys.dm_hadr_database_replica_states AS s
-JOIN sys.availability_replicas AS r ON r.replica_id = s.replica_id
-WHERE s.is_local = 1;
 GO
 
 -- before: CPU, read twice, 2 s apart
@@ -326,11 +321,6 @@ WHERE c.counter_name IN (N'Batch Requests/sec', N'Index Searches/sec', N'Version
 SELECT d.name, d.database_id, d.source_database_id, d.state_desc, d.snapshot_isolation_state,
        d.is_read_committed_snapshot_on
 FROM sys.databases AS d;
--- 0: readers are refused on a secondary; 1: with read intent; 2: all.
-SELECT s.database_id, s.is_primary_replica, r.secondary_role_allow_connections
-FROM sys.dm_hadr_database_replica_states AS s
-JOIN sys.availability_replicas AS r ON r.replica_id = s.replica_id
-WHERE s.is_local = 1;
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s
@@ -401,11 +391,6 @@ WHERE c.counter_name IN (N'Batch Requests/sec', N'Index Searches/sec', N'Version
 SELECT d.name, d.database_id, d.source_database_id, d.state_desc, d.snapshot_isolation_state,
        d.is_read_committed_snapshot_on
 FROM sys.databases AS d;
--- 0: readers are refused on a secondary; 1: with read intent; 2: all.
-SELECT s.database_id, s.is_primary_replica, r.secondary_role_allow_connections
-FROM sys.dm_hadr_database_replica_states AS s
-JOIN sys.availability_replicas AS r ON r.replica_id = s.replica_id
-WHERE s.is_local = 1;
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s
