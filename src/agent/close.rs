@@ -76,6 +76,9 @@ impl Window {
             self.gathered.sessions.push(evidence);
             closing.read += 1;
         }
+        if self.options.queries {
+            self.read_statements().await?;
+        }
         self.note_end(open, &closing.silences);
         Ok(())
     }

@@ -12,11 +12,13 @@ mod home;
 pub mod journal;
 mod listing;
 mod locks;
+mod look_around;
 mod meaning;
 mod open;
 mod outcome;
 mod preflight;
 pub mod progress;
+mod queries;
 mod refusal;
 mod restore;
 pub mod run;
@@ -27,6 +29,7 @@ mod undo;
 mod window;
 
 pub use cleanup::{CleanupOptions, CleanupOutcome, cleanup};
+pub use look_around::look_around;
 pub use open::WINDOW_STOPPED_EARLY;
 pub use outcome::{
     CaptureError, CaptureOptions, GuardOptions, LeftBehind, Outcome, RawTarget, Refusal, TraceFlagOptions,

@@ -1,26 +1,39 @@
-//! Owns whether the events of a session and the counter of its wait type tell the same number.
+//! Owns whether the events of a session and the counters of its wait types tell the same number.
 
-use super::{classify::is_yield_capture, facts::Facts, sessions, words::counted};
+use super::{classify::wait_types, facts::Facts, sessions, target_waits::TargetWaits, words::counted};
 use crate::model::{Problem, SessionEvidence, Severity};
 
-/// Events and waits of the yields, where they differ by more than the setting. Nothing is compared where sampling, a
-/// filter, a cap, a full target or a cut document explains a difference.
+/// Events and waits of the question's wait types, where they differ by more than the setting. Nothing is compared where
+/// sampling, a filter, a cap, a full target or a cut document explains a difference.
 pub(super) fn difference(facts: &Facts<'_>) -> Option<(u128, u64)> {
-    let yields = || facts.evidence.sessions.iter().filter(|session| is_yield_capture(&session.context));
-    let comparable = |session: &SessionEvidence| {
-        session.live
-            && session.sample_one_in.is_none()
-            && session.filters.is_empty()
-            && !sessions::reached_cap(session)
-            && session.target.as_ref().is_some_and(|target| !target.cut)
-    };
-    // Two sessions for one wait type count every wait twice.
-    let session = yields().next().filter(|session| yields().count() == 1 && comparable(session))?;
-    let events = sessions::events(session);
-    let waits = facts.yield_waits()?.waiting_tasks;
-    let most = (events as f64).max(waits as f64);
-    let apart = (events as f64 - waits as f64).abs();
-    (most > 0.0 && apart > most * facts.settings().agreement.events_difference).then_some((events, waits))
+    let all = &facts.evidence.sessions;
+    let of_waits: Vec<&SessionEvidence> = all
+        .iter()
+        .filter(|session| facts.owns(session) && sessions::has_stacks(session))
+        .filter(|session| wait_types(&session.context).next().is_some())
+        .collect();
+    of_waits.iter().find_map(|session| {
+        let types: Vec<&str> = wait_types(&session.context).collect();
+        // Two sessions for one wait type count every wait twice.
+        let shared = |other: &&SessionEvidence| wait_types(&other.context).any(|wait| types.contains(&wait));
+        if !is_comparable(session) || of_waits.iter().filter(|other| shared(other)).count() != 1 {
+            return None;
+        }
+        let counters = TargetWaits::of(facts, |wait| types.contains(&wait))?;
+        let (events, waits) = (sessions::events(session), counters.waits);
+        let most = (events as f64).max(waits as f64);
+        let apart = (events as f64 - waits as f64).abs();
+        let differs = most > 0.0 && apart > most * facts.settings().agreement.events_difference;
+        (differs && counters.without_difference.is_empty()).then_some((events, waits))
+    })
+}
+
+fn is_comparable(session: &SessionEvidence) -> bool {
+    session.live
+        && session.sample_one_in.is_none()
+        && session.filters.is_empty()
+        && !sessions::reached_cap(session)
+        && session.target.as_ref().is_some_and(|target| !target.cut)
 }
 
 /// That the counters cover another time than the events, by more than the setting: then neither explains the other. The
@@ -40,7 +53,7 @@ pub(super) fn coverage_problem(facts: &Facts<'_>) -> Option<Problem> {
     })
 }
 
-/// The difference as a problem.
+/// The difference of the question asked as a problem.
 pub(super) fn problem(facts: &Facts<'_>) -> Option<Problem> {
     let (events, waits) = difference(facts)?;
     Some(Problem::new(

@@ -6,7 +6,7 @@ use super::{
     deltas::Deltas,
     files::Files,
     measures::Measures,
-    sessions,
+    question, sessions,
     shares::Tally,
     spinlock::Backoffs,
     wrong_symbols::Trust,
@@ -97,6 +97,7 @@ impl Facts<'_> {
         let rows = self.deltas.waits.as_ref()?;
         let none = WaitRow {
             wait_type: YIELD_WAIT.to_owned(),
+            category: None,
             waiting_tasks: 0,
             wait_ms: 0,
             resource_ms: 0,
@@ -108,6 +109,16 @@ impl Facts<'_> {
         matches!(row.mark, None | Some(Mark::New)).then_some(row)
     }
 
+    /// Whether a session was made for the scenario that asks; of a file, whether its events are of the question.
+    pub fn owns(&self, session: &SessionEvidence) -> bool {
+        question::is_of(session, &self.scenario, self.question)
+    }
+
+    /// Whether a session is one of those that the question of yields is decided by.
+    pub fn is_in_scope(&self, session: &SessionEvidence) -> bool {
+        question::is_of_yields(session, self.catalog) && self.scope.holds(Captured::of(&session.context))
+    }
+
     /// What the events of a merged stack are; its slots are all of one kind of session.
     pub fn captured(&self, item: &StackItem) -> Option<Captured> {
         let (document, _) = item.slots.first()?.split_once(':')?;
@@ -117,7 +128,7 @@ impl Facts<'_> {
 
     /// Merged stacks of the sessions that the question of yields is decided by.
     pub fn yield_items(&self) -> impl Iterator<Item = &StackItem> {
-        self.items.iter().filter(|item| self.captured(item).is_some_and(|captured| self.scope.holds(captured)))
+        self.items_of(|session| self.is_in_scope(session))
     }
 
     /// The events of some sessions with stacks, by class.

@@ -49,6 +49,18 @@ pub fn spinlock_caller<'a>(stack: &'a [Arc<Frame>], plumbing: &Plumbing) -> Opti
     symbol(stack.get(last + 1)?)
 }
 
+/// The function that waits for a latch: the one directly under the last of the latch's own frames that lead the stack. `None`
+/// where no such frame leads it, or where the frame under it has no name.
+pub fn latch_waiter<'a>(stack: &'a [Arc<Frame>], plumbing: &Plumbing) -> Option<&'a str> {
+    let own = |frame: &Arc<Frame>| symbol(frame).is_some_and(|symbol| plumbing.is_latch(symbol));
+    let above = |frame: &Arc<Frame>| {
+        symbol(frame).is_some_and(|symbol| plumbing.is_event_frame(symbol) || plumbing.is_primitive(symbol))
+    };
+    let leading = stack.iter().take_while(|frame| own(frame) || above(frame)).count();
+    let last = stack.iter().take(leading).rposition(own)?;
+    symbol(stack.get(last + 1)?)
+}
+
 /// The first number in the name of a spinlock's class, `143` of `Spinlock<143,7,1>::SpinToAcquire`. It is the key of the
 /// spinlock's type on some builds and another number on others, so it names nothing.
 pub fn spinlock_template_number(frame: &Frame) -> Option<u64> {

@@ -2,7 +2,9 @@
 //! catalogue give the same report, whatever the machine, and every input gives one.
 
 mod agreement;
+pub mod auto;
 pub mod cache;
+mod cells;
 pub mod classify;
 pub mod combine;
 pub mod databases;
@@ -15,6 +17,7 @@ pub mod findings;
 pub mod frames;
 pub mod latch;
 pub mod log_write;
+mod maintenance;
 pub mod measures;
 pub mod merge;
 pub mod own_session;
@@ -27,6 +30,7 @@ pub mod sessions;
 pub mod shares;
 pub mod snapshot;
 pub mod spinlock;
+pub mod target_waits;
 pub mod verdict;
 pub mod waits;
 pub mod words;
@@ -66,25 +70,27 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
     let merged = merge::merge(&located, &cache);
     let items = merge::items(&merged);
 
-    let scope = scope(&evidence.sessions);
-    let tally = tally(&evidence.sessions, |captured| scope.holds(captured), &located, &cache);
-    let backoffs = backoffs(evidence, &located, &cache);
     let measures = measures::measures(evidence, &settings.gates);
+    let files = files::files(evidence, &measures);
+    let asked = question::asked(evidence, &files, catalog);
+    let of_yields = |session: &SessionEvidence| question::is_of_yields(session, catalog);
+    let scope = scope(&evidence.sessions, of_yields);
+    let in_scope = |session: &SessionEvidence| of_yields(session) && scope.holds(Captured::of(&session.context));
+    let tally = tally(&evidence.sessions, in_scope, &located, &cache);
+    let backoffs = backoffs(evidence, &located, &cache);
     let (before, after) = (evidence.before.as_ref(), evidence.after.as_ref());
     let deltas = deltas::deltas(before, after, &measures, &catalog.waits, &settings.spins);
     let shares = tally.shares(&settings.shares);
-    let asked = question::asked(evidence, catalog);
     let (question, scenario) =
         asked.first().map_or((Question::Yields, String::new()), |first| (first.question, first.scenario.clone()));
     let slots = classes_by_session(&evidence.sessions, &located, &cache);
-    let files = files::files(evidence, &measures);
     let databases = databases::databases(evidence, &measures);
-    let pages = pages::pages(evidence);
+    let pages = pages::pages(evidence, &settings.shares).rows;
     let queries = queries::queries(evidence, &settings.shares);
     let mut facts = Facts {
         evidence,
         question,
-        scenario,
+        scenario: scenario.clone(),
         catalog,
         measures,
         deltas,
@@ -103,14 +109,17 @@ pub fn analyze(evidence: &Evidence, catalog: &Catalog, tool: Tool) -> Report {
 
     let findings = findings::findings(&facts, &asked);
     let verdict = verdict::verdict(&facts, &findings);
+    let mut differences: Vec<Problem> = agreement::problem(&facts).into_iter().collect();
     let mut further = Vec::new();
     for other in asked.iter().skip(1) {
         facts.question = other.question;
         facts.scenario.clone_from(&other.scenario);
         further.push(Answer { scenario: other.scenario.clone(), verdict: verdict::verdict(&facts, &findings) });
+        differences.extend(agreement::problem(&facts));
     }
     facts.question = question;
-    let problems = problems(&facts, &merged, verdict.kind);
+    facts.scenario = scenario;
+    let problems = problems(&facts, &merged, verdict.kind, differences);
     let stacks = stacks(&merged, facts.items.clone());
     Report {
         schema: SCHEMA.to_owned(),
@@ -175,13 +184,18 @@ fn locate(sessions: &[SessionEvidence]) -> Vec<Located<'_>> {
     located
 }
 
-/// Yields decide where any session counts them; the rest is judged by its frames where its kind is not known.
-fn scope(sessions: &[SessionEvidence]) -> Scope {
-    if sessions.is_empty() {
+/// Yields decide where any session counts their stacks; the rest is judged by its frames where its kind is not known.
+fn scope(sessions: &[SessionEvidence], of_yields: impl Fn(&SessionEvidence) -> bool) -> Scope {
+    let captured: Vec<Captured> = sessions
+        .iter()
+        .filter(|session| sessions::has_stacks(session) && of_yields(session))
+        .map(|session| Captured::of(&session.context))
+        .collect();
+    if captured.is_empty() {
         Scope::Nothing
-    } else if sessions.iter().any(|session| Captured::of(&session.context) == Captured::Yields) {
+    } else if captured.contains(&Captured::Yields) {
         Scope::Yields
-    } else if sessions.iter().any(|session| Captured::of(&session.context) == Captured::Unknown) {
+    } else if captured.contains(&Captured::Unknown) {
         Scope::Unknown
     } else {
         Scope::Others
@@ -191,21 +205,22 @@ fn scope(sessions: &[SessionEvidence]) -> Scope {
 /// What the sessions of spinlock back-offs counted.
 fn backoffs(evidence: &Evidence, located: &[Located<'_>], cache: &StackCache<'_>) -> Backoffs {
     let settings = &cache.catalog().sos_yield.shares;
-    let tally = tally(&evidence.sessions, |captured| captured == Captured::Backoffs, located, cache);
+    let backs_off = |session: &SessionEvidence| Captured::of(&session.context) == Captured::Backoffs;
+    let tally = tally(&evidence.sessions, backs_off, located, cache);
     Backoffs { types: Types::of(evidence, settings), shares: tally.shares(settings), tally }
 }
 
 /// The events of some sessions with stacks, by class.
 fn tally(
     sessions: &[SessionEvidence],
-    counts: impl Fn(Captured) -> bool,
+    counts: impl Fn(&SessionEvidence) -> bool,
     located: &[Located<'_>],
     cache: &StackCache<'_>,
 ) -> Tally {
     let slots = classes_by_session(sessions, located, cache);
     let mut tally = Tally::default();
     for (session, slots) in sessions.iter().zip(&slots) {
-        if sessions::has_stacks(session) && counts(Captured::of(&session.context)) {
+        if sessions::has_stacks(session) && counts(session) {
             tally.add(session, slots, &cache.catalog().sos_yield.shares);
         }
     }
@@ -264,13 +279,13 @@ fn held(sum: u128) -> u64 {
 }
 
 /// Everything that went other than it should have: while collecting, in the documents, and in what they show.
-fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec<Problem> {
+fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind, differences: Vec<Problem>) -> Vec<Problem> {
     let mut problems = facts.evidence.problems.clone();
     problems.extend(facts.evidence.sessions.iter().flat_map(sessions::problems));
     problems.extend(facts.deltas.problems.iter().cloned());
     problems.extend(facts.files.problems.iter().cloned());
     problems.extend(facts.databases.problems.iter().cloned());
-    problems.extend(agreement::problem(facts));
+    problems.extend(differences);
     problems.extend(agreement::coverage_problem(facts));
     problems.extend(own_session::waits_included(facts.evidence));
     problems.extend(symbol_problems(facts, merged, kind));
@@ -288,24 +303,18 @@ fn problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec
 fn missing_evidence(facts: &Facts<'_>) -> Option<Problem> {
     let counters = facts.evidence.before.is_some() && facts.evidence.after.is_some();
     let said = facts.evidence.problems.iter().any(|problem| problem.code == "counters_only");
-    if facts.question == Question::Spinlock && facts.scope != Scope::Nothing {
-        return None;
-    }
-    match facts.scope {
+    if facts.evidence.sessions.is_empty() {
         // The capture itself may have said so, and why.
-        Scope::Nothing if facts.question == Question::FileLatency => None,
-        Scope::Nothing if counters => (!said)
-            .then(|| Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them")),
-        Scope::Unknown => Some(
-            Problem::new(
-                "context_unknown",
-                Severity::Info,
-                "which event and wait type the stacks belong to is not known",
-            )
-            .with_hint(verdict::SAY_CONTEXT),
-        ),
-        _ => None,
+        // These ask nothing that takes stacks.
+        let takes_stacks = !matches!(facts.question, Question::FileLatency | Question::Any);
+        return (counters && !said && takes_stacks).then(|| {
+            Problem::new("counters_only", Severity::Partial, "there are counters, and no stacks beside them")
+        });
     }
+    (facts.question == Question::Yields && facts.scope == Scope::Unknown).then(|| {
+        Problem::new("context_unknown", Severity::Info, "which event and wait type the stacks belong to is not known")
+            .with_hint(verdict::SAY_CONTEXT)
+    })
 }
 
 fn symbol_problems(facts: &Facts<'_>, merged: &[MergedStack], kind: VerdictKind) -> Vec<Problem> {

@@ -1,10 +1,15 @@
 //! Owns what is asked of a set of evidence: sessions of several scenarios may have been captured together, and each of them
 //! asks one question.
 
-use super::classify::{Captured, LATCH_WAITS, PAGE_LATCH_WAITS, wait_types};
+use super::{
+    auto::AUTO,
+    classify::{Captured, LATCH_WAITS, PAGE_LATCH_WAITS, wait_types},
+    files::{self, Files},
+    log_write, snapshot,
+};
 use crate::{
     catalog::{Catalog, sessions::Question},
-    model::{Evidence, SessionEvidence},
+    model::{EventContext, Evidence, SessionEvidence},
 };
 
 /// A question, and the scenario that asks it.
@@ -17,8 +22,8 @@ pub struct Asked {
 }
 
 /// The questions by the scenarios' names, in their order, the one that the verdict answers first; without a known name by
-/// the events that were captured.
-pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
+/// the events that were captured, and without any by the counters.
+pub fn asked(evidence: &Evidence, files: &Files, catalog: &Catalog) -> Vec<Asked> {
     let names = evidence.scenario.as_deref().unwrap_or_default().split('+').map(str::trim);
     let known = names.filter_map(|name| {
         let scenario = catalog.sessions.scenario(name).ok()?;
@@ -30,8 +35,11 @@ pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
             asked.push(one);
         }
     }
+    if evidence.scenario.as_deref() == Some(AUTO) {
+        asked.push(Asked { scenario: AUTO.to_owned(), question: Question::Any });
+    }
     if asked.is_empty() {
-        let question = by_events(evidence);
+        let question = by_events(evidence).or_else(|| by_files(evidence, files)).unwrap_or(Question::Yields);
         let scenarios = catalog.sessions.scenarios();
         let usual = scenarios.iter().find(|scenario| scenario.question == question);
         asked.push(Asked { scenario: usual.map(|scenario| scenario.name.clone()).unwrap_or_default(), question });
@@ -39,19 +47,86 @@ pub fn asked(evidence: &Evidence, catalog: &Catalog) -> Vec<Asked> {
     asked
 }
 
-/// The question that the captured events, and without events the counters, are of.
-fn by_events(evidence: &Evidence) -> Question {
-    let any = |of: fn(&SessionEvidence) -> bool| evidence.sessions.iter().any(of);
-    let captured = |kind: Captured| evidence.sessions.iter().any(|s| Captured::of(&s.context) == kind);
-    if captured(Captured::Yields) {
-        Question::Yields
-    } else if captured(Captured::Backoffs) {
-        Question::Spinlock
-    } else if any(|session| wait_types(&session.context).any(|wait| LATCH_WAITS.contains(&wait))) {
-        Question::Latch
-    } else if any(|session| wait_types(&session.context).any(|wait| PAGE_LATCH_WAITS.contains(&wait))) {
-        Question::PageLatch
-    } else {
-        Question::Yields
+/// Whether a session is evidence for a question: it was made for the scenario that asks it, or is of a file whose events are
+/// of no other question.
+pub fn is_of(session: &SessionEvidence, scenario: &str, question: Question) -> bool {
+    match &session.scenario {
+        Some(its) => its == scenario,
+        // A site's own scenario may be about any events.
+        None => question == Question::Waits || of_events(&session.context).is_none_or(|its| its == question),
     }
+}
+
+/// Whether a session can tell of scheduler yields: it was made for them, or is of a file whose events are of no other
+/// question.
+pub fn is_of_yields(session: &SessionEvidence, catalog: &Catalog) -> bool {
+    let scenario = session.scenario.as_deref().and_then(|name| catalog.sessions.scenario(name).ok());
+    match scenario {
+        Some(scenario) => scenario.question == Question::Yields,
+        None => of_events(&session.context).is_none_or(|its| its == Question::Yields),
+    }
+}
+
+/// The question that events are of, where they tell.
+fn of_events(context: &EventContext) -> Option<Question> {
+    let waits_for = |types: &[&str]| wait_types(context).any(|wait| types.contains(&wait));
+    let is = |name: &str| {
+        let event = context.event.as_deref().and_then(|event| event.rsplit('.').next());
+        event.is_some_and(|event| event.trim().eq_ignore_ascii_case(name))
+    };
+    match Captured::of(context) {
+        Captured::Yields => Some(Question::Yields),
+        Captured::Backoffs | Captured::BackoffWarnings => Some(Question::Spinlock),
+        _ if waits_for(&LATCH_WAITS) || is("latch_suspend_end") => Some(Question::Latch),
+        _ if waits_for(&PAGE_LATCH_WAITS) => Some(Question::PageLatch),
+        _ if waits_for(&log_write::WAITS) => Some(Question::LogWrite),
+        _ if waits_for(&snapshot::WAITS) => Some(Question::Snapshot),
+        Captured::Others | Captured::Unknown => None,
+    }
+}
+
+/// The question that the captured events are of: the first of these that any session is of. Every question of waits has a
+/// place in the order.
+fn by_events(evidence: &Evidence) -> Option<Question> {
+    const ORDER: [Question; 6] = [
+        Question::Yields,
+        Question::Spinlock,
+        Question::Latch,
+        Question::PageLatch,
+        Question::LogWrite,
+        Question::Snapshot,
+    ];
+    let of = |question: &Question| evidence.sessions.iter().any(|s| of_events(&s.context) == Some(*question));
+    ORDER.into_iter().find(of)
+}
+
+/// The question of counters that come with statistics of files and with none of spinlocks or latches, as people write them
+/// down: whether commits wait for the log where most writes are the log's and delayed durability or WRITELOG is told of;
+/// else which files are slow.
+fn by_files(evidence: &Evidence, files: &Files) -> Option<Question> {
+    let last = evidence.after.as_ref()?;
+    let has = |view: &str| last.tables.contains_key(view);
+    if !evidence.sessions.is_empty() || !has(files::VIEW) || has("dm_os_spinlock_stats") || has("dm_os_latch_stats") {
+        return None;
+    }
+    let operations = |of_log: bool| {
+        let rows = files.rows.iter().flatten().filter(|row| (row.kind == "log") == of_log);
+        rows.fold(0_u128, |sum, row| sum.saturating_add(row.reads.into()).saturating_add(row.writes.into()))
+    };
+    let holds = |view: &str, column: &str, what: &dyn Fn(&str) -> bool| {
+        last.tables.get(view).is_some_and(|table| {
+            let place = table.column(column);
+            place.is_some_and(|place| {
+                let cells = table.rows.iter().filter_map(|row| row.get(place)?.as_text());
+                cells.map(str::trim).any(what)
+            })
+        })
+    };
+    let durability = holds("databases", "delayed_durability_desc", &|_| true);
+    let commits = holds("dm_os_wait_stats", "wait_type", &|wait| wait == "WRITELOG");
+    Some(if operations(true) > operations(false) && (durability || commits) {
+        Question::LogWrite
+    } else {
+        Question::FileLatency
+    })
 }

@@ -17,9 +17,15 @@ pub struct Term {
     /// Whether collisions may be the cost of an event session itself.
     #[serde(default)]
     pub observer: bool,
+    /// Whether waiting for it is how a parallel scan works, rather than contention for something shared.
+    #[serde(default)]
+    pub parallel_scan: bool,
     /// Functions that spin for it: what stands directly under the spinlock's own frames names it.
     #[serde(default)]
     callers: Vec<Pattern>,
+    /// Functions that wait for it: what stands directly under the latch's own frames names its class.
+    #[serde(default)]
+    waiters: Vec<Pattern>,
     /// What relieves it, where more is known than for all.
     pub relief: Option<Relief>,
 }
@@ -57,6 +63,11 @@ impl Glossary {
     /// What is known of a name.
     pub fn of(&self, name: &str) -> Option<&Term> {
         self.term.iter().find(|term| term.names(name))
+    }
+
+    /// What a function is known to wait for.
+    pub fn waited_for_by(&self, waiter: &str) -> Option<&Term> {
+        self.term.iter().find(|term| any_matches(&term.waiters, waiter))
     }
 
     /// What a function is known to spin for.

@@ -19,8 +19,13 @@ pub use plumbing::Plumbing;
 pub use rows::RowColumns;
 pub use rules::{Look, Rule, Rules};
 pub use verdicts::{
-    AgreementSettings, BucketSettings, GateSettings, NoBackoffSettings, NoContentionSettings, ObserverSettings,
-    ShareSettings, SpinSettings, SpinlockGateSettings, SpinlockSettings, YieldSettings,
+    AgreementSettings, BucketSettings, GateSettings, InsertSettings, LatchGateSettings, LatchSettings,
+    NoBackoffSettings, NoContentionSettings, ObserverSettings, PageLatchGateSettings, PageLatchSettings, ShareSettings,
+    SpinSettings, SpinlockGateSettings, SpinlockSettings, WaitsSettings, YieldSettings,
+};
+pub use verdicts::{
+    FileGateSettings, FileLatencySettings, IoWaitSettings, LogFileSettings, LogWriteGateSettings, LogWriteSettings,
+    MaintenanceSettings, SnapshotGateSettings, SnapshotSettings, WriterFrames,
 };
 pub use waits::{WaitCategories, WaitCategory};
 
@@ -30,7 +35,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// All files that are built in, by their path in the repository.
-const EMBEDDED: [(&str, &str); 9] = [
+const EMBEDDED: [(&str, &str); 14] = [
     ("symbols/rules.toml", include_str!("../../symbols/rules.toml")),
     ("symbols/plumbing.toml", include_str!("../../symbols/plumbing.toml")),
     ("symbols/areas.toml", include_str!("../../symbols/areas.toml")),
@@ -40,6 +45,11 @@ const EMBEDDED: [(&str, &str); 9] = [
     ("symbols/row_columns.toml", include_str!("../../symbols/row_columns.toml")),
     ("sessions/sos-yield/verdict.toml", include_str!("../../sessions/sos-yield/verdict.toml")),
     ("sessions/spinlock/verdict.toml", include_str!("../../sessions/spinlock/verdict.toml")),
+    ("sessions/latch/verdict.toml", include_str!("../../sessions/latch/verdict.toml")),
+    ("sessions/pagelatch/verdict.toml", include_str!("../../sessions/pagelatch/verdict.toml")),
+    ("sessions/log-write/verdict.toml", include_str!("../../sessions/log-write/verdict.toml")),
+    ("sessions/snapshot/verdict.toml", include_str!("../../sessions/snapshot/verdict.toml")),
+    ("sessions/file-latency/verdict.toml", include_str!("../../sessions/file-latency/verdict.toml")),
 ];
 
 /// Everything the analysis looks up.
@@ -63,6 +73,18 @@ pub struct Catalog {
     pub sos_yield: YieldSettings,
     /// Thresholds of scenario `spinlock`.
     pub spinlock: SpinlockSettings,
+    /// Thresholds of scenario `latch`.
+    pub latch: LatchSettings,
+    /// Thresholds of scenario `pagelatch`.
+    pub page_latch: PageLatchSettings,
+    /// Thresholds of a site's own scenarios by their names, where they have any.
+    pub site_waits: BTreeMap<String, WaitsSettings>,
+    /// Thresholds of scenario `log-write`.
+    pub log_write: LogWriteSettings,
+    /// Thresholds of scenario `snapshot`.
+    pub snapshot: SnapshotSettings,
+    /// Thresholds of scenario `file-latency`.
+    pub file_latency: FileLatencySettings,
     /// Scenarios and the statements they are made of.
     pub sessions: Arc<Sessions>,
     /// Thresholds of a site's scenarios that have their own.
@@ -149,6 +171,12 @@ impl Catalog {
             rows: load(texts, "symbols/row_columns.toml")?,
             sos_yield: load(texts, "sessions/sos-yield/verdict.toml")?,
             spinlock: load(texts, "sessions/spinlock/verdict.toml")?,
+            latch: load(texts, "sessions/latch/verdict.toml")?,
+            page_latch: load(texts, "sessions/pagelatch/verdict.toml")?,
+            site_waits: BTreeMap::new(),
+            log_write: load(texts, "sessions/log-write/verdict.toml")?,
+            snapshot: load(texts, "sessions/snapshot/verdict.toml")?,
+            file_latency: load(texts, "sessions/file-latency/verdict.toml")?,
             sessions: Arc::new(Sessions::from_texts(sessions::EMBEDDED)?),
             site_verdicts: BTreeMap::new(),
         })
@@ -159,11 +187,6 @@ impl Catalog {
 trait Checked {
     /// The first fault: where, and what.
     fn fault(&self) -> Option<(String, String)>;
-
-    /// All faults, where they are told apart.
-    fn faults(&self) -> Vec<(String, String)> {
-        self.fault().into_iter().collect()
-    }
 }
 
 /// What an entry of a list in a file must hold to beyond its shape.
@@ -212,7 +235,7 @@ fn parse<C: DeserializeOwned>(file: &str, text: &str) -> Result<C, CatalogError>
 
 #[cfg(test)]
 mod tests {
-    use super::{Catalog, CatalogError, EMBEDDED};
+    use super::{Catalog, CatalogError, Checked, EMBEDDED, WaitsSettings, parse};
     use std::error::Error;
 
     fn with(file: &str, text: &str) -> Result<Catalog, CatalogError> {
@@ -235,8 +258,17 @@ mod tests {
         let swapped = settings.replace("cycles_per_spin_high = 40.0", "cycles_per_spin_high = 4.0");
         let beyond = settings.replace("cpu_yield_low = 0.90", "cpu_yield_low = 1.90");
         let spinlock = include_str!("../../sessions/spinlock/verdict.toml");
+        let latch = include_str!("../../sessions/latch/verdict.toml");
+        let pages = include_str!("../../sessions/pagelatch/verdict.toml");
         let upside_down = spinlock.replace("problem_events_per_minute = 10000", "problem_events_per_minute = 10");
         let nothing = settings.replace("quantum_ms = 4.0", "quantum_ms = 0.0");
+        let log_write = include_str!("../../sessions/log-write/verdict.toml");
+        let no_bytes = log_write.replace("bytes_per_flush = 15360", "bytes_per_flush = 0");
+        let snapshot = include_str!("../../sessions/snapshot/verdict.toml");
+        let first = snapshot.lines().find(|line| line.starts_with("copy_on_write = ")).unwrap();
+        let no_frames = snapshot.replace(first, "copy_on_write = []");
+        let file_latency = include_str!("../../sessions/file-latency/verdict.toml");
+        let no_factor = file_latency.replace("cumulative_factor = 2.0", "cumulative_factor = 1.0");
         for (file, text, place) in [
             ("symbols/rules.toml", twice.as_str(), "rule[1].id"),
             ("symbols/rules.toml", &rule.replace("[\"F\"]\nmust", "[]\nmust"), "rule[0].frames"),
@@ -251,10 +283,42 @@ mod tests {
             ("sessions/sos-yield/verdict.toml", &nothing, "gates.quantum_ms"),
             ("sessions/sos-yield/verdict.toml", &swapped, "spins.cycles_per_spin_high"),
             ("sessions/spinlock/verdict.toml", &upside_down, "buckets.problem_events_per_minute"),
+            (
+                "sessions/latch/verdict.toml",
+                &latch.replace("class_share = 0.50", "class_share = 5.0"),
+                "gates.class_share",
+            ),
+            (
+                "sessions/latch/verdict.toml",
+                &latch.replace("events_per_second = 10.0", "events_per_second = 0.0"),
+                "no_contention.events_per_second",
+            ),
+            (
+                "sessions/pagelatch/verdict.toml",
+                &pages.replace("page_share_low = 0.50", "page_share_low = -0.1"),
+                "gates.page_share_low",
+            ),
+            ("sessions/log-write/verdict.toml", &no_bytes, "gates.bytes_per_flush"),
+            ("sessions/snapshot/verdict.toml", &no_frames, "frames.copy_on_write"),
+            ("sessions/file-latency/verdict.toml", &no_factor, "gates.cumulative_factor"),
         ] {
             let error = with(file, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{file}, at `{place}`: ")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_site_may_leave_its_thresholds_out() {
+        let of = |text: &str| {
+            let settings: WaitsSettings = parse("site/verdict.toml", text).map_err(|error| error.to_string())?;
+            settings.fault().map_or(Ok(settings), |(path, _)| Err(path))
+        };
+        let defaults = of("").unwrap();
+        assert_eq!((defaults.share_of_wait_time, defaults.events_per_second), (0.01, 10.0));
+        let one = of("share_of_wait_time = 0.2").unwrap();
+        assert_eq!((one.no_contention().wait_share, one.no_contention().events_per_second), (0.2, 10.0));
+        assert_eq!(of("share_of_wait_time = 2.0").unwrap_err(), "share_of_wait_time");
+        assert!(of("events = 1").unwrap_err().contains("site/verdict.toml, at `events`"));
     }
 
     #[test]

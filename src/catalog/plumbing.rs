@@ -14,6 +14,8 @@ pub struct Plumbing {
     pub(super) primitives: Vec<Pattern>,
     /// Frames of a spinlock itself, under which its caller stands.
     pub(super) spinlocks: Vec<Pattern>,
+    /// Frames of a latch itself, under which the function stands that waits for it.
+    pub(super) latches: Vec<Pattern>,
     /// Leaves out the frame `optional_frame` where it follows `optional_after`: the same path shows it or not.
     optional_after: Pattern,
     optional_frame: Pattern,
@@ -33,6 +35,11 @@ impl Plumbing {
     /// Whether a frame of this name is a spinlock's own.
     pub fn is_spinlock(&self, symbol: &str) -> bool {
         any_matches(&self.spinlocks, symbol)
+    }
+
+    /// Whether a frame of this name is a latch's own.
+    pub fn is_latch(&self, symbol: &str) -> bool {
+        any_matches(&self.latches, symbol)
     }
 
     /// Whether a frame that follows the last dropped one is of the same path with and without it.

@@ -14,6 +14,7 @@ macro_rules! embed {
 /// Every file of `sessions/` that is compiled in, by its path below that folder.
 pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/audits.sql",
+    "common/auto.toml",
     "common/capabilities.sql",
     "common/create_session.sql",
     "common/database_id.sql",
@@ -24,7 +25,7 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/ddl_triggers@azure-db.sql",
     "common/dm_exec_requests.sql",
     "common/dm_exec_sessions.sql",
-    "common/dm_hadr_database_replica_states@2012.sql",
+    "common/dm_hadr_database_replica_states@2014.sql",
     "common/dm_io_pending_io_requests.sql",
     "common/dm_io_virtual_file_stats.sql",
     "common/dm_io_virtual_file_stats@2014.sql",
@@ -178,6 +179,9 @@ pub enum Question {
     FileLatency,
     /// Where the waits of a site's own scenario come from.
     Waits,
+    /// Whether there is anything that a scenario would explain. No scenario asks this: a look that chooses one does.
+    #[serde(skip)]
+    Any,
 }
 
 /// When `--scenario auto` picks a scenario, after a short look at the counters.
@@ -412,7 +416,25 @@ pub struct Sessions {
     texts: BTreeMap<String, String>,
     /// Map, value as views write it, values as the map does.
     aliases: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    auto: AutoSettings,
 }
+
+/// When a scenario is chosen by a look at the counters.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AutoSettings {
+    /// How long the look takes, seconds.
+    pub look_seconds: u64,
+    /// Wait time over elapsed time from which waits lead.
+    pub least_tasks_waiting: f64,
+    /// Share of the non-idle wait time from which waits lead, 0 to 1.
+    pub least_share: f64,
+    /// I/Os from which a file is judged.
+    pub least_ios: u64,
+}
+
+/// The file of these settings.
+const AUTO: &str = "common/auto.toml";
 
 /// The file of the aliases.
 const ALIASES: &str = "common/map_aliases.toml";
@@ -427,7 +449,8 @@ impl Sessions {
             scenarios.push(read_scenario(path, text)?);
         }
         let aliases = texts.get(ALIASES).map(|text| read_toml(ALIASES, text)).transpose()?.unwrap_or_default();
-        let sessions = Self { scenarios, texts, aliases };
+        let auto = texts.get(AUTO).map(|text| read_toml(AUTO, text)).transpose()?.unwrap_or_default();
+        let sessions = Self { scenarios, texts, aliases, auto };
         sessions.check_files()?;
         Ok(sessions)
     }
@@ -450,6 +473,11 @@ impl Sessions {
             }
         }
         Ok(scenarios)
+    }
+
+    /// When a scenario is chosen by a look at the counters.
+    pub fn auto(&self) -> &AutoSettings {
+        &self.auto
     }
 
     /// All scenarios.

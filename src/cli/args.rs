@@ -131,7 +131,7 @@ pub(super) struct ReportOutput {
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArguments {
-    /// What is investigated; several are joined with `+`.
+    /// What is investigated; several are joined with `+`; `auto` looks at the counters first and chooses one.
     #[arg(long, value_name = "SCENARIO", default_value = "sos-yield")]
     pub scenario: String,
     /// What the simulated server does; the scenario's own without it.
@@ -151,6 +151,9 @@ pub(super) struct DemoArguments {
     pub force_flags: bool,
     #[command(flatten)]
     pub filters: FilterArguments,
+    /// Pace of the series of counters that scenario file-latency takes inside the window.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = pace)]
+    pub every: Duration,
     /// Seed of the simulated server.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -175,7 +178,7 @@ pub(super) struct DemoArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct CaptureArguments {
-    /// What is investigated; several are joined with `+`.
+    /// What is investigated; several are joined with `+`; `auto` looks at the counters first and chooses one.
     #[arg(long, value_name = "SCENARIO")]
     pub scenario: String,
     /// Length of the window.
@@ -193,6 +196,9 @@ pub(super) struct CaptureArguments {
     /// sessions a capture does this by itself, and says what is missing (exit 5).
     #[arg(long, conflicts_with = "enable_trace_flags")]
     pub counters_only: bool,
+    /// Pace of the series of counters that scenario file-latency takes inside the window; at least 1 s.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = pace)]
+    pub every: Duration,
     /// Take N windows, one after the other, and say how far they agree; each leaves its bundle in the state folder.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
@@ -259,6 +265,10 @@ pub(super) struct FilterArguments {
     /// Scenario spinlock: every spinlock.
     #[arg(long)]
     pub all_types: bool,
+    /// Bucket the events by statement too, in a further event session, and name the statements where the login may see
+    /// them. Their texts are then in the report and the bundle.
+    #[arg(long)]
+    pub queries: bool,
 }
 
 /// The opt-in to trace flags.
@@ -533,6 +543,15 @@ fn window_length(text: &str) -> Result<Duration, String> {
         return Err("a window lasts from 1s to 24h".to_owned());
     }
     Ok(length)
+}
+
+/// The pace of a series: a second to an hour.
+fn pace(text: &str) -> Result<Duration, String> {
+    let pace = duration(text)?;
+    if pace < Duration::from_secs(1) || pace > Duration::from_hours(1) {
+        return Err("a series has a pace from 1s to 1h".to_owned());
+    }
+    Ok(pace)
 }
 
 #[cfg(test)]

@@ -21,6 +21,18 @@ pub(super) fn analyse(evidence: &Evidence, catalog: &Catalog) -> Report {
     analyze::analyze(evidence, &catalog.settled_for(evidence.scenario.as_deref()), tool())
 }
 
+/// Prints the report of evidence that no window was opened for, and gives the exit code.
+pub(super) fn answer(
+    evidence: &Evidence,
+    catalog: &Catalog,
+    output: &ReportOutput,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
+    let report = analyse(evidence, catalog);
+    printer.report(&report, output)?;
+    Ok(Exit::of_problems(&report.capture.problems))
+}
+
 /// A capture that is analysed and, where one is wanted, in its bundle.
 pub(super) struct Concluded {
     pub report: Report,

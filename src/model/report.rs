@@ -387,6 +387,9 @@ pub enum Mark {
 pub struct WaitRow {
     /// Wait type.
     pub wait_type: String,
+    /// Category, for example `lock`; null for a wait type that no category names.
+    #[serde(default)]
+    pub category: Option<String>,
     /// Waits.
     pub waiting_tasks: u64,
     /// Wait time.
@@ -411,7 +414,7 @@ pub struct LatchRow {
     pub requests: u64,
     /// Wait time.
     pub wait_ms: u64,
-    /// Share of all latch wait time.
+    /// Share of the wait time of all classes other than BUFFER, whose waits are those for pages; 0 for BUFFER itself.
     pub share: f64,
     /// What is special.
     #[serde(default, skip_serializing_if = "Option::is_none")]

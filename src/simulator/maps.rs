@@ -15,26 +15,32 @@ pub struct Map {
     pub values: Vec<(u32, &'static str)>,
 }
 
+/// Packages and names of all maps.
+const MAPS: [(&str, &str); 5] = [
+    ("sqlos", "wait_types"),
+    ("sqlos", "spinlock_types"),
+    ("sqlserver", "latch_class"),
+    ("sqlserver", "latch_mode"),
+    ("sqlos", "event_opcode"),
+];
+
 /// All maps of a version.
 pub fn maps(version: &VersionData) -> Vec<Map> {
-    let of = version.version;
-    let map = |package, name, values| Map { package, name, values };
-    vec![
-        map("sqlos", "wait_types", keyed(wait_types::of_version(of).map(|wait| wait.map_text), version.wait_type_keys)),
-        map("sqlos", "spinlock_types", keyed(spinlocks::of_version(of).map(|lock| lock.name), version.spinlock_keys)),
-        map(
-            "sqlserver",
-            "latch_class",
-            keyed(spinlocks::latch_classes().iter().map(|class| class.map_text), version.latch_class_keys),
-        ),
-        map("sqlserver", "latch_mode", counted(&["NL", "KP", "SH", "UP", "EX", "DT"])),
-        map("sqlos", "event_opcode", counted(&["Begin", "End"])),
-    ]
+    MAPS.iter().filter_map(|(_, name)| map(version, name)).collect()
 }
 
 /// A map by its name.
 pub fn map(version: &VersionData, name: &str) -> Option<Map> {
-    maps(version).into_iter().find(|map| map.name == name)
+    let (package, name) = MAPS.iter().copied().find(|(_, known)| *known == name)?;
+    let of = version.version;
+    let values = match name {
+        "wait_types" => keyed(wait_types::of_version(of).map(|wait| wait.map_text), version.wait_type_keys),
+        "spinlock_types" => keyed(spinlocks::of_version(of).map(|lock| lock.name), version.spinlock_keys),
+        "latch_class" => keyed(spinlocks::latch_classes().iter().map(|class| class.map_text), version.latch_class_keys),
+        "latch_mode" => counted(&["NL", "KP", "SH", "UP", "EX", "DT"]),
+        _ => counted(&["Begin", "End"]),
+    };
+    Some(Map { package, name, values })
 }
 
 impl Map {

@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod collation;
+pub mod databases;
 pub mod dbcc;
 pub mod events;
 pub mod faults;

@@ -49,7 +49,7 @@ pub fn polled(statements: &[String]) -> String {
 /// The first view that a text reads.
 fn view(sql: &str) -> &str {
     let (_, after) = sql.split_once("\nFROM sys.").unwrap_or_default();
-    after.split(|c: char| c.is_whitespace()).next().unwrap_or_default()
+    after.split(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default()
 }
 
 /// The names of the columns that a text selects: the last word of each item of its list.

@@ -125,9 +125,11 @@ def latches(bundle):
     grown = growth(bundle, "dm_os_latch_stats", "latch_class", ["waiting_requests_count", "wait_time_ms"])
     if grown is None:
         return {}
-    total = sum(wait_ms for _, wait_ms in grown.values())
+    # The waits of latches of pages are other wait types, so their class takes no part.
+    counts = lambda name: name.upper() != "BUFFER"
+    total = sum(wait_ms for name, (_, wait_ms) in grown.items() if counts(name))
     return {
-        name: {"requests": requests, "wait_ms": wait_ms, "share": wait_ms / total if total else 0.0}
+        name: {"requests": requests, "wait_ms": wait_ms, "share": wait_ms / total if total and counts(name) else 0.0}
         for name, (requests, wait_ms) in grown.items()
     }
 

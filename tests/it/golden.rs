@@ -6,22 +6,30 @@ use crate::cli::xestack;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use xestack::catalog::sessions::{EMBEDDED, Sessions};
+use xestack::catalog::sessions::{EMBEDDED, Scenario, Sessions};
 use xestack::model::ServerVersion;
 
 /// What a dry run is asked for: name of its file, arguments.
 fn all() -> Vec<(String, Vec<String>)> {
     let sessions = Sessions::from_texts(EMBEDDED).unwrap();
-    let single = sessions.scenarios().iter().map(|scenario| scenario.name.clone());
-    let scenarios: Vec<String> = single.chain(["sos-yield+spinlock".to_owned()]).collect();
+    let mut variants: Vec<(String, &[&str])> =
+        sessions.scenarios().iter().map(|scenario| (scenario.name.clone(), &[][..])).collect();
+    variants.push(("sos-yield+spinlock".to_owned(), &[]));
+    variants.push(("sos-yield+latch".to_owned(), &["--queries"]));
+    for with_flags in ["sos-yield", "spinlock", "sos-yield+spinlock"] {
+        variants.push((with_flags.to_owned(), &["--enable-trace-flags"]));
+    }
     let mut asked = Vec::new();
     for version in ServerVersion::names().split(", ") {
-        for scenario in &scenarios {
-            for (ending, flags) in [("", &[][..]), ("-trace-flags", &["--enable-trace-flags"])] {
-                let arguments = ["sql", "--scenario", scenario, "--server-version", version];
-                let arguments = arguments.iter().chain(flags).map(|argument| (*argument).to_owned()).collect();
-                asked.push((format!("{version}-{scenario}{ending}.sql"), arguments));
+        for (scenario, more) in &variants {
+            let is_too_old = |known: &Scenario| version.parse::<ServerVersion>().unwrap() < known.minimum_version;
+            if sessions.joined_scenarios(scenario).unwrap().into_iter().any(is_too_old) {
+                continue;
             }
+            let arguments = ["sql", "--scenario", scenario, "--server-version", version];
+            let arguments = arguments.iter().chain(*more).map(|argument| (*argument).to_owned()).collect();
+            let ending: String = more.iter().map(|more| more.replace("--enable-", "-").replace("--", "-")).collect();
+            asked.push((format!("{version}-{scenario}{ending}.sql"), arguments));
         }
     }
     asked
@@ -32,7 +40,7 @@ fn every_dry_run_is_as_its_file_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/sql");
     let bless = std::env::var_os("XESTACK_BLESS").is_some();
     let asked = all();
-    assert_eq!(asked.len(), 60);
+    assert_eq!(asked.len(), 119);
     let mut different = Vec::new();
     for (name, arguments) in &asked {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

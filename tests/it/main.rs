@@ -40,6 +40,7 @@ mod simulator_events;
 mod simulator_faults;
 mod simulator_places;
 mod simulator_sql;
+mod simulator_storage;
 mod simulator_wire;
 mod site_catalog;
 mod statements;

@@ -2,6 +2,8 @@
 
 mod arbitrary;
 mod cases;
+mod further_cases;
+mod rows;
 
 use proptest::prelude::*;
 use serde_json::Value;

@@ -2,6 +2,7 @@
 //! besides. Evidence made by hand and captures of the simulated server are both held to it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that panics or prints says what is wrong")]
 
+mod matrix;
 mod simulated;
 mod synthetic;
 

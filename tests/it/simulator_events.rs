@@ -10,7 +10,8 @@ mod life_cycle;
 mod targets;
 mod trace_flags;
 mod versions;
-mod views;
+pub(crate) mod views;
+mod waits;
 mod workload;
 mod workloads;
 
@@ -27,6 +28,8 @@ use xestack::simulator::output::{Message, Output};
 use xestack::simulator::sql::tokenizer::{Token, tokenize};
 use xestack::simulator::value::Datum;
 use xestack::simulator::workload::pace::Pace;
+
+pub(crate) use views::fits;
 
 /// An instance, a clock moved by hand, a session of `sa`.
 struct Server {

@@ -63,13 +63,14 @@ mod tests {
     #[test]
     fn each_place_refuses_what_it_does_not_have() {
         let sessions = Sessions::from_texts(EMBEDDED).unwrap();
+        let scenarios = [sessions.scenario("sos-yield").unwrap().clone()];
         let at = |version: Option<ServerVersion>, database: &str, flags: bool| {
             let mut options = CaptureOptions::new("sos-yield", Duration::from_secs(1), "state".into());
             options.trace_flags.enable = flags;
             options.trace_flags.force = flags;
             let database = Some(database.to_owned());
             let identity = ServerIdentity { version, database, ..ServerIdentity::default() };
-            (supported_version(&identity, sessions.scenarios(), &options), limited_to(&identity))
+            (supported_version(&identity, &scenarios, &options), limited_to(&identity))
         };
         for version in [ServerVersion::V2008R2, ServerVersion::V2025] {
             assert!(matches!(at(Some(version), "master", true), (Ok(answer), None) if answer == version));

@@ -113,6 +113,7 @@ fn waits(grown: Grown, categories: &WaitCategories, overflow: &mut Overflow) -> 
             let wait_ms = overflow.hold(&growth, 1);
             let signal_ms = overflow.hold(&growth, 2);
             WaitRow {
+                category: categories.of(&growth.name).map(|category| category.name.clone()),
                 waiting_tasks: overflow.hold(&growth, 0),
                 wait_ms,
                 resource_ms: wait_ms.saturating_sub(signal_ms),
@@ -143,12 +144,18 @@ fn latches(grown: Grown, overflow: &mut Overflow) -> Vec<LatchRow> {
             latch_class: growth.name,
         })
         .collect();
-    let total: f64 = rows.iter().map(|row| row.wait_ms as f64).sum();
-    for row in rows.iter_mut().filter(|_| total > 0.0) {
+    let total: f64 = rows.iter().filter(|row| !is_of_pages(row)).map(|row| row.wait_ms as f64).sum();
+    for row in rows.iter_mut().filter(|row| total > 0.0 && !is_of_pages(row)) {
         row.share = (row.wait_ms as f64 / total).clamp(0.0, 1.0);
     }
     rows.sort_by_cached_key(|row| (Reverse(row.wait_ms), row.latch_class.clone()));
     rows
+}
+
+/// Whether a row is of the class of buffer pages. Its waits are PAGELATCH and PAGEIOLATCH, those of all others LATCH, so it
+/// takes no part in their shares.
+pub fn is_of_pages(row: &LatchRow) -> bool {
+    row.latch_class.eq_ignore_ascii_case("BUFFER")
 }
 
 fn spinlocks(

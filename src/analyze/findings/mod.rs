@@ -9,10 +9,12 @@ mod events_per_backoff;
 mod idle_waits;
 pub mod other_event_sessions;
 mod own_cost;
+pub mod query_origin;
 mod signal_share;
 pub mod spinlock_contention;
 mod spinlock_name;
 mod spinlock_types;
+mod uncategorised_waits;
 mod wait_capacity;
 pub mod yield_origin;
 
@@ -60,9 +62,10 @@ pub fn findings(facts: &Facts<'_>, asked: &[Asked]) -> Vec<Finding> {
             Question::Snapshot => snapshot::findings(facts),
             Question::FileLatency => file_latency::findings(facts),
             Question::Waits => waits::findings(facts),
-            Question::Yields | Question::Spinlock => Vec::new(),
+            Question::Yields | Question::Spinlock | Question::Any => Vec::new(),
         });
     }
+    findings.extend(query_origin::finding(facts));
     findings.push(cpu_consumer::finding(facts));
     findings.push(cpu_pressure::finding(facts));
     findings.extend(cpu_capped::finding(facts));
@@ -72,6 +75,7 @@ pub fn findings(facts: &Facts<'_>, asked: &[Asked]) -> Vec<Finding> {
     findings.push(wait_capacity::finding(facts));
     findings.push(signal_share::finding(facts));
     findings.push(idle_waits::finding(facts));
+    findings.extend(uncategorised_waits::finding(facts));
     findings
 }
 

@@ -1,17 +1,15 @@
 //! Owns how far a conclusion may be trusted, and what limits it.
 
-use super::Conclusion;
+use super::{Conclusion, confidence_name};
 use crate::{
     analyze::{
-        agreement,
-        classify::{Captured, YIELD_WAIT},
+        classify::YIELD_WAIT,
         facts::{Facts, Scope},
         findings::{
-            Capacity, capacity,
             cpu_consumer::{all_spins, is_spinning},
             cpu_pressure::{self, PressureGate},
         },
-        measures::Continuity,
+        target_waits::{TargetWaits, counter_limits},
         words::{count, counted, percent},
     },
     model::{Confidence, Gate, SessionEvidence, StackClass},
@@ -24,10 +22,10 @@ const MANY_LIMITS: usize = 3;
 pub(super) fn confidence(facts: &Facts<'_>, conclusion: Conclusion) -> (Confidence, Vec<String>) {
     let limits = match conclusion {
         Conclusion::Inconclusive(_) => return (Confidence::Low, Vec::new()),
-        Conclusion::NoContention => counter_limits(facts),
+        Conclusion::NoContention => yield_limits(facts),
         Conclusion::CpuBound | Conclusion::Mixed | Conclusion::Backoffs => {
             let mut limits = stack_limits(facts);
-            limits.extend(counter_limits(facts));
+            limits.extend(yield_limits(facts));
             match conclusion {
                 Conclusion::CpuBound => {
                     limits.extend(pressure_limits(facts));
@@ -43,14 +41,20 @@ pub(super) fn confidence(facts: &Facts<'_>, conclusion: Conclusion) -> (Confiden
 }
 
 /// What limits a conclusion: the most confidence it leaves, and why.
-pub(super) type Limit = (Confidence, String);
+pub(in crate::analyze) type Limit = (Confidence, String);
 
 /// The confidence that the limits leave, and their texts, the strictest first.
-pub(super) fn confidence_of(mut limits: Vec<Limit>) -> (Confidence, Vec<String>) {
+pub(in crate::analyze) fn confidence_of(mut limits: Vec<Limit>) -> (Confidence, Vec<String>) {
     limits.sort_by_key(|(most, _)| *most);
     let lowest = limits.iter().map(|(most, _)| *most).min().unwrap_or(Confidence::High);
     let confidence = if limits.len() >= MANY_LIMITS { Confidence::Low } else { lowest };
     (confidence, limits.into_iter().map(|(_, text)| text).collect())
+}
+
+/// That confidence is not high, and the strictest limit, as a sentence.
+pub(in crate::analyze) fn limited(confidence: Confidence, limits: &[String]) -> Option<String> {
+    let first = limits.first().filter(|_| confidence != Confidence::High)?;
+    Some(format!("Confidence is {}: {first}.", confidence_name(confidence)))
 }
 
 fn stack_limits(facts: &Facts<'_>) -> Vec<Limit> {
@@ -67,39 +71,15 @@ fn stack_limits(facts: &Facts<'_>) -> Vec<Limit> {
     if facts.scope == Scope::Yields && with_spins > 0 {
         limits.push((Confidence::Medium, "no published evidence shows back-offs among scheduler yields".to_owned()));
     }
-    let filtered =
-        |session: &SessionEvidence| facts.scope.holds(Captured::of(&session.context)) && !session.filters.is_empty();
+    let filtered = |session: &SessionEvidence| facts.is_in_scope(session) && !session.filters.is_empty();
     if facts.evidence.sessions.iter().any(filtered) {
         limits.push((Confidence::Medium, "events are filtered, and the counters are the whole server's".to_owned()));
     }
     limits
 }
 
-fn counter_limits(facts: &Facts<'_>) -> Vec<Limit> {
-    let mut limits = Vec::new();
-    if facts.deltas.waits.is_none() || facts.measures.elapsed_ms.is_none() {
-        limits.push((Confidence::Low, "there are no counters of the same time beside the stacks".to_owned()));
-        return limits;
-    }
-    if facts.measures.continuity != Continuity::Same {
-        limits.push((Confidence::Low, "the server did not run through the window".to_owned()));
-    } else if facts.yield_waits().is_none() {
-        limits.push((Confidence::Low, format!("the counters of {YIELD_WAIT} were reset inside the window")));
-    }
-    match capacity(facts, YIELD_WAIT) {
-        Capacity::Exceeded => limits.push((
-            Confidence::Low,
-            format!("{YIELD_WAIT} shows more wait time than all tasks can have waited in this window"),
-        )),
-        Capacity::Unknown if facts.measures.most_tasks.is_none() => {
-            limits.push((Confidence::Medium, "how many tasks can have waited is not known".to_owned()));
-        }
-        _ => {}
-    }
-    if agreement::difference(facts).is_some() {
-        limits.push((Confidence::Medium, "events and counters differ".to_owned()));
-    }
-    limits
+fn yield_limits(facts: &Facts<'_>) -> Vec<Limit> {
+    counter_limits(facts, TargetWaits::of(facts, |wait| wait == YIELD_WAIT).as_ref())
 }
 
 fn pressure_limits(facts: &Facts<'_>) -> Vec<Limit> {
@@ -145,7 +125,7 @@ fn backoff_limits(facts: &Facts<'_>) -> Vec<Limit> {
 }
 
 /// A gate that is not met, in words.
-pub(super) fn unmet(gate: &Gate) -> String {
+pub(in crate::analyze) fn unmet(gate: &Gate) -> String {
     match gate.value {
         Some(value) => format!("gate {} is {}, needed {}", gate.name, figure(value), gate.needed),
         None => format!("gate {} is unknown, needed {}", gate.name, gate.needed),

@@ -6,7 +6,8 @@ mod reasons;
 mod spinlock;
 
 use super::{
-    classify::Captured,
+    auto,
+    classify::YIELD_WAIT,
     facts::{Facts, Scope},
     file_latency,
     findings::{
@@ -14,8 +15,9 @@ use super::{
         cpu_pressure,
         yield_origin::{Origin, origin},
     },
-    latch, log_write, page_latch, sessions, snapshot,
+    latch, log_write, page_latch, question, sessions, snapshot,
     spinlock::names::wanted_by_callers,
+    target_waits::TargetWaits,
     waits,
     words::{count, counted, percent, percent_range},
     wrong_symbols::Trust,
@@ -23,8 +25,8 @@ use super::{
 use crate::catalog::sessions::Question;
 use crate::model::{Confidence, Finding, SessionEvidence, StackClass, Verdict, VerdictKind};
 
-use confidence::{Limit, confidence_of, unmet};
-use next_steps::NO_RISK;
+pub(in crate::analyze) use confidence::{Limit, confidence_of, limited, unmet};
+pub(in crate::analyze) use next_steps::NO_RISK;
 pub use next_steps::{SAY_CONTEXT, symbols};
 
 /// Why nothing could be decided.
@@ -74,7 +76,8 @@ pub enum Conclusion {
 /// The conclusion over the whole of the intervals.
 pub fn conclude(facts: &Facts<'_>) -> Conclusion {
     // What is missing of another question does not touch this one.
-    let decides = |session: &&SessionEvidence| !Captured::of(&session.context).is_spinning();
+    let decides =
+        |session: &&SessionEvidence| question::is_of_yields(session, facts.catalog) && sessions::has_stacks(session);
     let missing = |facts: &Facts<'_>| facts.evidence.sessions.iter().filter(decides).any(sessions::is_missing);
     if facts.scope == Scope::Nothing {
         // Counters alone never show an origin; that there was nothing to explain they can.
@@ -113,6 +116,7 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         Question::Snapshot => snapshot::verdict(facts, findings),
         Question::FileLatency => file_latency::verdict(facts, findings),
         Question::Waits => waits::verdict(facts, findings),
+        Question::Any => auto::verdict(&auto::choose(facts.evidence, facts.catalog)),
     }
 }
 
@@ -139,13 +143,9 @@ fn on_yields(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
 
 /// Yields below both limits of the settings, by counters that hold.
 fn has_no_contention(facts: &Facts<'_>) -> bool {
-    let settings = &facts.settings().no_contention;
-    let rate = facts.yield_waits().zip(facts.measures.elapsed_ms);
+    let waits = TargetWaits::of(facts, |wait| wait == YIELD_WAIT);
     matches!(facts.scope, Scope::Yields | Scope::Nothing)
-        && rate.is_some_and(|(row, elapsed)| {
-            let per_second = row.waiting_tasks as f64 * 1_000.0 / elapsed as f64;
-            row.share < settings.wait_share && per_second < settings.events_per_second
-        })
+        && waits.is_some_and(|waits| waits.are_negligible(&facts.settings().no_contention))
 }
 
 fn undecided(facts: &Facts<'_>) -> Undecided {
@@ -225,13 +225,11 @@ fn summary(facts: &Facts<'_>, conclusion: Conclusion, confidence: Confidence, li
         );
     }
     let concludes = !matches!(conclusion, Conclusion::Inconclusive(_));
-    if let Some(first) = limits.first().filter(|_| concludes && confidence != Confidence::High) {
-        sentences.push(format!("Confidence is {}: {first}.", confidence_name(confidence)));
-    }
+    sentences.extend(limited(confidence, limits).filter(|_| concludes));
     sentences.join(" ")
 }
 
-fn confidence_name(confidence: Confidence) -> &'static str {
+pub(in crate::analyze) fn confidence_name(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "low",
         Confidence::Medium => "medium",

@@ -4,14 +4,18 @@ use super::{Conclusion, Undecided};
 use crate::{
     analyze::{
         facts::{Facts, Scope},
-        findings::{cpu_capped, cpu_consumer::is_undecided},
+        findings::{
+            cpu_capped,
+            cpu_consumer::is_undecided,
+            query_origin::{self, QueryOrigin},
+        },
         wrong_symbols::Trust,
     },
     catalog::Relief,
     model::{NextStep, ServerVersion, StackClass},
 };
 
-pub(super) const NO_RISK: &str = "none: it only reads";
+pub(in crate::analyze) const NO_RISK: &str = "none: it only reads";
 /// What to do where the kind of the events is not known.
 pub const SAY_CONTEXT: &str =
     "Say what the events are, for example: --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD.";
@@ -22,10 +26,7 @@ pub(super) fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextS
     let mut add = |text: &str, risk: &str| steps.push(NextStep { text: text.to_owned(), risk: risk.to_owned() });
     match conclusion {
         Conclusion::CpuBound => {
-            add(
-                "Find the statements that used most CPU in this window (Query Store, or sys.dm_exec_query_stats), and begin with those that run the functions of the top stacks.",
-                NO_RISK,
-            );
+            statements(facts, &mut add);
             if is_undecided(facts) {
                 add(
                     "To decide whether spinning burns this CPU, measure throughput against CPU over several loads, or take an OS CPU profile.",
@@ -58,6 +59,32 @@ pub(super) fn next_steps(facts: &Facts<'_>, conclusion: Conclusion) -> Vec<NextS
         add("Look at power plan and processor frequency in the operating system: T-SQL does not show them.", NO_RISK);
     }
     steps
+}
+
+/// Which statement ends its quanta: the question after where quanta end.
+fn statements(facts: &Facts<'_>, add: &mut impl FnMut(&str, &str)) {
+    let rows = query_origin::rows(facts);
+    match rows.as_deref().map(query_origin::origin) {
+        Some(QueryOrigin::One(row) | QueryOrigin::Several(row)) => add(
+            &format!(
+                "Look at the plan of the statement that most of the yields came from, {}: rows read that are not needed, missing indexes, too many executions.",
+                query_origin::in_words(&row)
+            ),
+            NO_RISK,
+        ),
+        known => {
+            add(
+                "Find the statements that used most CPU in this window (Query Store, or sys.dm_exec_query_stats), and begin with those that run the functions of the top stacks.",
+                NO_RISK,
+            );
+            if known.is_none() {
+                add(
+                    "Repeat the capture with --queries: it counts the same yields by statement.",
+                    "one more event session over the same events",
+                );
+            }
+        }
+    }
 }
 
 fn undecided(facts: &Facts<'_>, why: Undecided, add: &mut impl FnMut(&str, &str)) {

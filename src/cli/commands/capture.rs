@@ -4,9 +4,11 @@ use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, GuardOptions, Outcome, Surroundings, TraceFlagOptions};
+use crate::analyze::auto::AUTO;
 use crate::catalog::Catalog;
 use crate::cli::args::{CaptureArguments, FilterArguments};
-use crate::cli::conclude::{conclude, finish};
+use crate::cli::commands::auto::{self, Chosen};
+use crate::cli::conclude::{answer, conclude, finish};
 use crate::cli::connect;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
@@ -34,7 +36,12 @@ pub(in crate::cli) async fn run(
         interrupt: interrupt.clone(),
         here: Owner::this_process(),
     };
-    surroundings.sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
+    if arguments.scenario != AUTO {
+        surroundings
+            .sessions
+            .joined_scenarios(&arguments.scenario)
+            .map_err(|error| Failure::new(Exit::Usage, error))?;
+    }
     let state_dir = state_dir::resolve(arguments.state_dir.as_deref())?;
     check_writable(arguments.bundle.as_deref())?;
     check_writable(arguments.report.output.as_deref())?;
@@ -42,6 +49,10 @@ pub(in crate::cli) async fn run(
     if flags.enable_trace_flags {
         printer.note(TRACE_FLAG_WARNING);
     }
+    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, catalog, printer).await? {
+        Chosen::Scenario(scenario, chosen) => (scenario, chosen),
+        Chosen::Nothing(evidence) => return answer(&evidence, catalog, &arguments.report, printer),
+    };
     let options = CaptureOptions {
         slots: arguments.bounds.slots,
         max_events: arguments.bounds.max_events,
@@ -52,13 +63,14 @@ pub(in crate::cli) async fn run(
             force: flags.force_flags,
         },
         counters_only: arguments.counters_only,
+        every: arguments.every,
         guards: GuardOptions {
             max_dropped_events: arguments.guards.max_dropped_events,
             max_cpu_share: arguments.guards.max_cpu_share,
             max_cpu_growth: arguments.guards.max_cpu_growth,
             max_own_cpu_share: arguments.guards.max_own_cpu_share,
         },
-        ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state_dir.clone()))
+        ..filtered(&arguments.filters, CaptureOptions::new(&scenario, arguments.window, state_dir.clone()))
     };
     let mut captures = Vec::new();
     for n in 1..=arguments.repeat {
@@ -66,7 +78,10 @@ pub(in crate::cli) async fn run(
             printer.note(&format!("window {n} of {}", arguments.repeat));
         }
         let outcome = match Box::pin(agent::capture(&surroundings, &options)).await {
-            Ok(outcome) => outcome,
+            Ok(mut outcome) => {
+                outcome.evidence.problems.extend(chosen.clone());
+                outcome
+            }
             Err(error) => {
                 // The windows before this one are an answer too.
                 finish(&captures, &arguments.report, printer)?;
@@ -101,6 +116,7 @@ pub(in crate::cli) fn filtered(filters: &FilterArguments, options: CaptureOption
     CaptureOptions {
         spinlocks: filters.spinlock.clone(),
         all_types: filters.all_types,
+        queries: filters.queries,
         database: filters.database.clone(),
         session_id: filters.session_id,
         sample_one_in: filters.sample,

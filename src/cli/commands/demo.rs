@@ -4,11 +4,13 @@ use crate::agent::clock::MachineClock;
 use crate::agent::progress::Interrupt;
 use crate::agent::run::Owner;
 use crate::agent::{self, CaptureOptions, Surroundings, TraceFlagOptions};
+use crate::analyze::auto::AUTO;
 use crate::catalog::Catalog;
 use crate::catalog::sessions::{Scenario, Sessions};
 use crate::cli::args::DemoArguments;
+use crate::cli::commands::auto::{self, Chosen};
 use crate::cli::commands::capture::{failed, filtered};
-use crate::cli::conclude::{conclude, finish};
+use crate::cli::conclude::{answer, conclude, finish};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Printer, check_writable};
 use crate::cli::state_dir;
@@ -29,7 +31,11 @@ pub(in crate::cli) async fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let sessions = Arc::clone(&catalog.sessions);
-    let scenarios = sessions.joined_scenarios(&arguments.scenario).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let is_auto = arguments.scenario == AUTO;
+    let named = if is_auto { "sos-yield" } else { &arguments.scenario };
+    let scenarios = sessions.joined_scenarios(named).map_err(|error| Failure::new(Exit::Usage, error))?;
+    // A burst begins with an event session; what is looked at before one needs a load that is there already.
+    let is_steady = is_auto || scenarios.iter().any(|scenario| looks_first(scenario));
     let own_workload = scenarios.first().map(|scenario| scenario.workload.clone()).unwrap_or_default();
     let workload = arguments.workload.clone().unwrap_or(own_workload);
     let load = load_length(&scenarios, arguments.window);
@@ -40,7 +46,7 @@ pub(in crate::cli) async fn run(
         listen: arguments.listen,
         version: arguments.server_version,
         workload: workload.clone(),
-        pace: Pace::Burst(load),
+        pace: if is_steady { Pace::Steady } else { Pace::Burst(load) },
         seed: arguments.seed,
         faults: arguments.fault.clone(),
         ..LaunchOptions::default()
@@ -62,11 +68,22 @@ pub(in crate::cli) async fn run(
         here: Owner::this_process(),
     };
     let trace_flags = trace_flags(&arguments, printer);
+    let (scenario, chosen) = match auto::choose(&arguments.scenario, &surroundings, catalog, printer).await? {
+        Chosen::Scenario(scenario, chosen) => (scenario, chosen),
+        Chosen::Nothing(evidence) => {
+            simulator.stop().await;
+            return answer(&evidence, catalog, &arguments.report, printer);
+        }
+    };
     let options = CaptureOptions {
         trace_flags,
-        ..filtered(&arguments.filters, CaptureOptions::new(&arguments.scenario, arguments.window, state.path.clone()))
+        every: arguments.every,
+        ..filtered(&arguments.filters, CaptureOptions::new(&scenario, arguments.window, state.path.clone()))
     };
-    let result = Box::pin(agent::capture(&surroundings, &options)).await;
+    let mut result = Box::pin(agent::capture(&surroundings, &options)).await;
+    if let Ok(outcome) = &mut result {
+        outcome.evidence.problems.extend(chosen);
+    }
     // Asked over a connection of its own, of the server and not of the run.
     let afterwards = afterwards(&connect, &sessions, arguments.server_version).await;
     let exit = match result {
@@ -93,6 +110,11 @@ pub(in crate::cli) async fn run(
     }
     simulator.stop().await;
     exit
+}
+
+/// Whether a scenario's answer takes a load that is there before its first event session.
+fn looks_first(scenario: &Scenario) -> bool {
+    scenario.sessions.is_empty() || scenario.sessions.iter().any(|session| session.values_from.is_some())
 }
 
 /// A survey starts the load before the window opens: the load then lasts as much longer.

@@ -1,6 +1,7 @@
 //! Owns the commands, one file each.
 
 pub(super) mod analyze;
+mod auto;
 pub(super) mod capture;
 pub(super) mod catalog;
 pub(super) mod cleanup;

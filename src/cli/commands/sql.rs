@@ -23,7 +23,7 @@ pub(in crate::cli) fn run(arguments: &SqlArguments, catalog: &Catalog, printer: 
         trace_flags: arguments.trace_flags.enable_trace_flags,
         flags_during_window: arguments.trace_flags.flags_during_window,
         force_flags: arguments.trace_flags.force_flags,
-        queries: false,
+        queries: arguments.filters.queries,
         window_seconds: arguments.window.as_secs(),
     };
     if let Some(reason) = options.refusal() {

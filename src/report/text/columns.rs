@@ -1,4 +1,4 @@
-//! Owns tables of a name and figures.
+//! Owns tables of a name and figures, with lines between the rows that say more.
 
 use super::layout::{columns, visible};
 use super::page::{Ink, Page};
@@ -8,11 +8,17 @@ const GAP: usize = 2;
 /// Below this many columns for names a table becomes a list.
 const NARROWEST_NAME: usize = 12;
 
+enum Row {
+    Figures(String, Vec<String>),
+    Line(String),
+    Note(String),
+}
+
 /// Rows of a name and figures. A heading may have two lines.
 pub(super) struct Columns {
     name: &'static str,
     figures: Vec<&'static str>,
-    rows: Vec<(String, Vec<String>)>,
+    rows: Vec<Row>,
 }
 
 impl Columns {
@@ -21,7 +27,17 @@ impl Columns {
     }
 
     pub(super) fn row(&mut self, name: &str, figures: Vec<String>) {
-        self.rows.push((visible(name), figures));
+        self.rows.push(Row::Figures(visible(name), figures));
+    }
+
+    /// A line across all columns, cut where it does not fit.
+    pub(super) fn line(&mut self, text: &str) {
+        self.rows.push(Row::Line(text.to_owned()));
+    }
+
+    /// Sentences across all columns, about the rows above them.
+    pub(super) fn note(&mut self, text: &str) {
+        self.rows.push(Row::Note(text.to_owned()));
     }
 
     /// Names left, figures right. A name too long for its column has a line of its own; where not even figures fit
@@ -31,13 +47,20 @@ impl Columns {
             self.figures.iter().enumerate().map(|(at, head)| self.figure_width(at, head)).collect();
         let taken = indent + widths.iter().map(|width| width + GAP).sum::<usize>();
         let room = page.width().saturating_sub(taken);
-        if room < NARROWEST_NAME {
+        let names = || self.rows().map(|(name, _)| columns(name)).chain([columns(self.name)]);
+        if room < names().max().unwrap_or_default().min(NARROWEST_NAME) {
             return self.print_list(page, indent);
         }
-        let fitting = self.rows.iter().map(|(name, _)| columns(name)).filter(|&width| width <= room);
-        let name_width = fitting.chain([columns(self.name)]).max().unwrap_or_default().min(room);
+        let name_width = names().filter(|&width| width <= room).max().unwrap_or_default();
         self.print_heads(page, indent, name_width, &widths);
-        for (name, figures) in &self.rows {
+        for row in &self.rows {
+            let (name, figures) = match row {
+                Row::Figures(name, figures) => (name, figures),
+                other => {
+                    print_words(page, indent, other);
+                    continue;
+                }
+            };
             let beside = columns(name) <= name_width;
             if !beside {
                 page.line(indent, Ink::Plain, name);
@@ -45,6 +68,13 @@ impl Columns {
             let line = aligned(if beside { name } else { "" }, name_width, figures.iter().map(String::as_str), &widths);
             page.line(indent, Ink::Plain, &line);
         }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
+        self.rows.iter().filter_map(|row| match row {
+            Row::Figures(name, figures) => Some((name, figures)),
+            Row::Line(_) | Row::Note(_) => None,
+        })
     }
 
     fn print_heads(&self, page: &mut Page, indent: usize, name_width: usize, widths: &[usize]) {
@@ -59,7 +89,14 @@ impl Columns {
     }
 
     fn print_list(&self, page: &mut Page, indent: usize) {
-        for (name, figures) in &self.rows {
+        for row in &self.rows {
+            let (name, figures) = match row {
+                Row::Figures(name, figures) => (name, figures),
+                other => {
+                    print_words(page, indent, other);
+                    continue;
+                }
+            };
             page.line(indent, Ink::Plain, name);
             let pairs = self.figures.iter().zip(figures);
             let listed: Vec<String> = pairs
@@ -71,8 +108,16 @@ impl Columns {
 
     fn figure_width(&self, at: usize, head: &str) -> usize {
         let heads = head.split('\n').map(columns);
-        let figures = self.rows.iter().filter_map(|(_, figures)| figures.get(at)).map(|figure| columns(figure));
+        let figures = self.rows().filter_map(|(_, figures)| figures.get(at)).map(|figure| columns(figure));
         heads.chain(figures).max().unwrap_or_default()
+    }
+}
+
+fn print_words(page: &mut Page, indent: usize, row: &Row) {
+    match row {
+        Row::Figures(..) => {}
+        Row::Line(text) => page.line(indent, Ink::Plain, text),
+        Row::Note(text) => page.paragraph(indent + GAP, Ink::Dim, text),
     }
 }
 

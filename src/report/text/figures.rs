@@ -55,6 +55,37 @@ pub(super) fn figure(number: f64) -> String {
     format!("{sign}{}{point}{fraction}", grouped(whole))
 }
 
+/// A mean in the column of a table: hundredths below 10, tenths below 1,000.
+pub(super) fn mean(number: Option<f64>) -> String {
+    match number {
+        Some(number) if (0.0..9.995).contains(&number) => format!("{number:.2}"),
+        Some(number) if (0.0..999.95).contains(&number) => format!("{number:.1}"),
+        Some(number) => figure(number.round()),
+        None => NONE.to_owned(),
+    }
+}
+
+/// An amount of bytes: `512 bytes`, `1.25 GB`.
+pub(super) fn size(bytes: u128) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    let mut scaled = bytes as f64;
+    let mut unit = "bytes";
+    for larger in UNITS {
+        if scaled < 1024.0 {
+            break;
+        }
+        scaled /= 1024.0;
+        unit = larger;
+    }
+    format!("{} {unit}", figure(scaled))
+}
+
+/// What an amount of bytes changed by: `grew by 64 MB`.
+pub(super) fn change(bytes: i128) -> String {
+    let verb = if bytes < 0 { "shrank" } else { "grew" };
+    format!("{verb} by {}", size(bytes.unsigned_abs()))
+}
+
 /// A share as percent: `97.1 %`. Only all is `100 %` and only nothing is `0 %`.
 pub(super) fn percent(share: f64) -> String {
     if !share.is_finite() {
@@ -104,7 +135,7 @@ pub(super) fn moment(at: UtcMicros) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{coarse_percent_range, count, duration, figure, percent, percent_range};
+    use super::{change, coarse_percent_range, count, duration, figure, mean, percent, percent_range, size};
     use crate::model::Interval;
 
     #[test]
@@ -151,6 +182,30 @@ mod tests {
         assert_eq!(coarse_percent_range(Interval { low: 0.1855, high: 0.7419 }), "18-75");
         assert_eq!(coarse_percent_range(Interval { low: 0.0058, high: 0.0235 }), "0.5-2.4");
         assert_eq!(coarse_percent_range(Interval { low: 0.0, high: 0.0 }), "0");
+    }
+
+    #[test]
+    fn means_are_blank_where_there_is_none() {
+        for (number, text) in [
+            (None, "-"),
+            (Some(f64::NAN), "-"),
+            (Some(0.0), "0.00"),
+            (Some(0.774), "0.77"),
+            (Some(9.999), "10.0"),
+            (Some(57.14), "57.1"),
+            (Some(999.96), "1,000"),
+            (Some(32_460.91), "32,461"),
+        ] {
+            assert_eq!(mean(number), text, "{number:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (bytes, text) in [(0, "0 bytes"), (1024, "1 KB"), (1_342_177_280, "1.25 GB"), (1 << 60, "1,048,576 TB")] {
+            assert_eq!(size(bytes), text);
+        }
+        assert_eq!((change(67_108_864), change(-1024)), ("grew by 64 MB".to_owned(), "shrank by 1 KB".to_owned()));
     }
 
     #[test]

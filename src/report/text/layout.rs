@@ -47,6 +47,26 @@ pub(super) fn shorten(name: &str, width: usize) -> String {
     format!("{head}{}{tail}", ELLIPSIS.get(..width.min(ELLIPSIS.len())).unwrap_or_default())
 }
 
+/// Visible text cut at its end to at most `width` columns.
+pub(super) fn cut_end(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let kept = take_columns(text.chars(), width.saturating_sub(ELLIPSIS.len()));
+    format!("{}{}", kept.trim_end(), ELLIPSIS.get(..width.min(ELLIPSIS.len())).unwrap_or_default())
+}
+
+/// Two visible names that shall fit `width` columns together: the longer one gives way first.
+pub(super) fn shorten_two(first: &str, second: &str, width: usize) -> (String, String) {
+    if columns(first) + columns(second) <= width {
+        return (first.to_owned(), second.to_owned());
+    }
+    let half = width / 2;
+    let first_room = width - columns(second).min(half);
+    let second_room = width - columns(first).min(width - half);
+    (shorten(first, first_room), shorten(second, second_room))
+}
+
 fn take_columns(characters: impl Iterator<Item = char>, room: usize) -> String {
     let mut used = 0;
     characters
@@ -96,7 +116,7 @@ fn with_units_tied(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, shorten, visible, wrap};
+    use super::{columns, shorten, shorten_two, visible, wrap};
 
     #[test]
     fn characters_that_steer_a_terminal_are_shown() {
@@ -113,6 +133,18 @@ mod tests {
         for width in 0..5 {
             assert!(columns(&shorten("SOS_WAITABLE", width)) <= width);
         }
+    }
+
+    #[test]
+    fn of_two_names_the_longer_one_gives_way() {
+        let shortened = |first, second, width| {
+            let (first, second) = shorten_two(first, second, width);
+            format!("{first} {second}")
+        };
+        assert_eq!(shortened("Sales", "Sales_log", 14), "Sales Sales_log");
+        assert_eq!(shortened("Sales", "SalesArchive2019_log", 17), "Sales Sales..._log");
+        assert_eq!(shortened("SalesArchive2019", "log", 13), "Sale...019 log");
+        assert_eq!(shortened("SalesArchive2019", "SalesArchive2019_log", 21), "Sale...2019 Sale...log");
     }
 
     #[test]

@@ -29,9 +29,30 @@ fn limits(report: &Report) -> Vec<String> {
                     measured.";
         limits.push(text.to_owned());
     }
+    limits.extend(of_rows(report).into_iter().map(str::to_owned));
     limits.extend(losses(report));
     limits.extend(missing_sources(report));
     limits.push(hardware(report));
+    limits
+}
+
+/// What the rows of files, pages and statements do not say.
+fn of_rows(report: &Report) -> Vec<&'static str> {
+    let mut limits = Vec::new();
+    if report.files.iter().any(|file| file.reads > 0 || file.writes > 0) {
+        limits.push(
+            "Why a file is slow: a latency holds the storage's part and all that stands before it: queues, drivers, the \
+             host, more load than there was.",
+        );
+    }
+    if report.pages.iter().any(|page| page.basis == "samples") {
+        limits.push("Waits for pages between the samples: each sample sees the tasks that wait at its moment.");
+    }
+    if report.queries.iter().any(|query| query.executions.is_some() || query.cpu_ms.is_some()) {
+        limits.push(
+            "What a statement took in the window: its executions and CPU time are those since its plan was cached.",
+        );
+    }
     limits
 }
 

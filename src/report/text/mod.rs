@@ -46,9 +46,9 @@ pub fn render(report: &Report, style: &Style) -> String {
     let mut page = Page::new(style);
     header::print(&mut page, report);
     page.heading("Verdict");
-    verdict::print(&mut page, &report.verdict);
+    verdict::print(&mut page, report);
     page.heading("Why");
-    verdict::print_reasons(&mut page, &report.verdict);
+    verdict::print_reasons(&mut page, report);
     page.heading("Stacks");
     stacks::print(&mut page, &report.stacks);
     page.heading("Counters");
@@ -57,7 +57,7 @@ pub fn render(report: &Report, style: &Style) -> String {
     page.heading("Not shown by this");
     limits::print(&mut page, report);
     page.heading("Next");
-    verdict::print_next_steps(&mut page, &report.verdict);
+    verdict::print_next_steps(&mut page, report);
     page.heading("Problems");
     print_problems(&mut page, &report.capture.problems);
     page.into_text()

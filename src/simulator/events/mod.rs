@@ -27,7 +27,6 @@ use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::sql::tokenizer::tokenize;
 use crate::simulator::versions::{VersionData, VersionRange};
-use crate::simulator::workload::WORKLOAD_DATABASE;
 
 /// Sessions that come with the server, as the DDL they would be made by, and the versions that have them so. Their events
 /// are a selection. From 2022 on system_health has callstack_rva (measured).
@@ -111,8 +110,11 @@ impl Engine {
         let last_id = FIRST_CLIENT_SESSION - 1 - built_in.len() as i32;
         let mut engine = Self { last_id, collation, ..Self::default() };
         // Azure SQL Database has none on the server; those of a workload are in its database.
-        let scope =
-            if of == ServerVersion::AzureDb { Scope::Database(WORKLOAD_DATABASE.to_owned()) } else { Scope::Server };
+        let scope = if of == ServerVersion::AzureDb {
+            Scope::Database(world.truth.storage.own_database_name().to_owned())
+        } else {
+            Scope::Server
+        };
         for ddl in built_in.iter().chain(&world.truth.event_sessions) {
             // The texts are ours; tests hold that the sessions run.
             if let Ok((create @ Statement::Create { .. }, _)) =

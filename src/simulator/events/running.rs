@@ -150,7 +150,7 @@ impl RunningSession {
         let slices = (span / SLICE_MICROS).clamp(1, MAX_SLICES);
         let edge = |slice: i64| from + (i128::from(span) * i128::from(slice) / i128::from(slices)) as i64;
         let Self { events, targets, scope, .. } = self;
-        let sees_workload = scope.has_workload();
+        let sees_workload = scope.has_workload(&world.truth.storage);
         let kinds: Vec<Vec<usize>> = events
             .iter()
             .map(|event| if sees_workload { kinds_of(event.bound.object, world.truth) } else { Vec::new() })

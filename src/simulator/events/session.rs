@@ -11,7 +11,7 @@ use crate::simulator::events::statement::{EventClause, ObjectName, TargetClause}
 use crate::simulator::faults::switches::Switches;
 use crate::simulator::output::Message;
 use crate::simulator::versions::VersionData;
-use crate::simulator::workload::WORKLOAD_DATABASE;
+use crate::simulator::workload::storage::Storage;
 use std::sync::Arc;
 
 /// What names and combinations are accepted by.
@@ -58,10 +58,10 @@ pub enum Scope {
 
 impl Scope {
     /// Whether the workload's events happen in it.
-    pub fn has_workload(&self) -> bool {
+    pub fn has_workload(&self, storage: &Storage) -> bool {
         match self {
             Self::Server => true,
-            Self::Database(name) => name == WORKLOAD_DATABASE,
+            Self::Database(name) => name == storage.own_database_name(),
         }
     }
 }

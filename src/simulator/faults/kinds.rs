@@ -12,7 +12,7 @@ use crate::simulator::wire::attention::AttentionReply;
 const DEEPEST: usize = 64;
 
 /// Names and what each takes.
-pub(super) const FAULTS: [(&str, &str); 31] = [
+pub(super) const FAULTS: [(&str, &str); 34] = [
     ("symbolise-at", "session-read, global-read or dispatch"),
     ("symbols", "missing"),
     ("raw-stack", "address or module-offset"),
@@ -44,6 +44,9 @@ pub(super) const FAULTS: [(&str, &str); 31] = [
     ("vanish", "dropped, stopped or no value"),
     ("clock-jump", "seconds, forward or back"),
     ("stats-cleared", "no value"),
+    ("renamed-database", "the name of a database, or no value"),
+    ("dropped-database", "the name of a database, or no value"),
+    ("offline-database", "the name of a database, or no value"),
 ];
 
 /// Where call stacks get their symbols. No source says which the product does, so the simulator offers each.

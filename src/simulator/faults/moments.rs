@@ -22,6 +22,17 @@ pub enum Vanish {
     Stopped,
 }
 
+/// What becomes of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseChange {
+    /// It has another name.
+    Renamed,
+    /// It is gone.
+    Dropped,
+    /// It was offline and is online again: its files count anew.
+    Offline,
+}
+
 /// What happens once, just before a statement or to its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
@@ -37,6 +48,9 @@ pub enum Moment {
     ClockJump(i64),
     /// `stats-cleared`: somebody clears wait, latch and spinlock statistics.
     StatsCleared,
+    /// `renamed-database[=NAME]`, `dropped-database[=NAME]`, `offline-database[=NAME]`: of the database of that name,
+    /// without one of the workload's own.
+    Database(DatabaseChange, Option<String>),
 }
 
 impl Moment {
@@ -64,9 +78,17 @@ impl Moment {
                 Self::ClockJump(Some(seconds).filter(|seconds| near.contains(seconds))?)
             }
             ("stats-cleared", "") => Self::StatsCleared,
+            ("renamed-database", name) => Self::Database(DatabaseChange::Renamed, given(name)),
+            ("dropped-database", name) => Self::Database(DatabaseChange::Dropped, given(name)),
+            ("offline-database", name) => Self::Database(DatabaseChange::Offline, given(name)),
             _ => return None,
         })
     }
+}
+
+/// A value that may be left out.
+fn given(value: &str) -> Option<String> {
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// The moments of one instance that are still to come.

@@ -5,7 +5,7 @@ use crate::simulator::language::Language;
 use crate::simulator::views;
 
 /// Names and what each takes.
-pub(super) const PLACES: [(&str, &str); 12] = [
+pub(super) const PLACES: [(&str, &str); 15] = [
     ("host", "linux or rds"),
     ("edition", "express or web"),
     ("collation", "SQL_Latin1_General_CP1_CI_AS, Latin1_General_CS_AS, Latin1_General_BIN2 or Turkish_100_CI_AS"),
@@ -16,9 +16,15 @@ pub(super) const PLACES: [(&str, &str); 12] = [
     ("catalogue", "hidden"),
     ("odd-rows", "no value"),
     ("backoffs", "int or bigint"),
+    ("databases", "a number of databases up to 32000"),
+    ("duplicate-names", "no value"),
+    ("huge-counters", "no value"),
     ("missing-view", "the name of a view"),
     ("missing-column", "the name of a view, a dot, and that of one of its columns"),
 ];
+
+/// The most that `databases` adds: an instance has at most 32,767 (documented).
+const MOST_DATABASES: u32 = 32_000;
 
 /// The service objective of an Azure SQL Database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +82,12 @@ pub enum Place {
     OddRows,
     /// `backoffs=int|bigint`: the type of that column, whatever the version; `true`: bigint.
     Backoffs(bool),
+    /// `databases=N`: N user databases more.
+    Databases(u32),
+    /// `duplicate-names`: a logical file name twice in a database, and a database's name in both cases.
+    DuplicateNames,
+    /// `huge-counters`: waits and files have counted nearly 2^63 before the load.
+    HugeCounters,
     /// `missing-view=VIEW`.
     MissingView(String),
     /// `missing-column=VIEW.COLUMN`.
@@ -101,6 +113,9 @@ impl Place {
             ("odd-rows", "") => Self::OddRows,
             ("backoffs", "int") => Self::Backoffs(false),
             ("backoffs", "bigint") => Self::Backoffs(true),
+            ("databases", number) => Self::Databases(number.parse().ok().filter(|number| *number <= MOST_DATABASES)?),
+            ("duplicate-names", "") => Self::DuplicateNames,
+            ("huge-counters", "") => Self::HugeCounters,
             ("missing-view", view) => Self::MissingView(known_view(view)?),
             ("missing-column", column) => {
                 let (view, column) = column.rsplit_once('.')?;
@@ -146,6 +161,12 @@ pub struct Places {
     pub odd_rows: bool,
     /// Whether back-offs are bigint; `None`: as in the version.
     pub wide_backoffs: Option<bool>,
+    /// User databases beside the workload's.
+    pub databases: u32,
+    /// Whether names of files and databases are there twice.
+    pub duplicate_names: bool,
+    /// Whether waits and files have counted nearly 2^63 before the load.
+    pub huge_counters: bool,
     missing_views: Vec<String>,
     missing_columns: Vec<(String, String)>,
 }
@@ -165,6 +186,9 @@ impl Places {
             Place::CatalogueHidden => self.catalogue_hidden = true,
             Place::OddRows => self.odd_rows = true,
             Place::Backoffs(wide) => self.wide_backoffs = Some(*wide),
+            Place::Databases(number) => self.databases = *number,
+            Place::DuplicateNames => self.duplicate_names = true,
+            Place::HugeCounters => self.huge_counters = true,
             Place::MissingView(view) => self.missing_views.push(view.clone()),
             Place::MissingColumn(view, column) => self.missing_columns.push((view.clone(), column.clone())),
         }

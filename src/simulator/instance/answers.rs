@@ -150,7 +150,8 @@ impl Host for Instance {
     }
 
     fn databases(&self) -> Vec<(i32, String)> {
-        views::databases::of(self.version).map(|database| (database.id, database.name.to_owned())).collect()
+        let state = self.lock();
+        state.databases.shown(&self.databases).map(|shown| (shown.database.id, shown.name.to_owned())).collect()
     }
 
     fn event_session(&self, session: &SessionContext, statement: &[Token]) -> Result<(), Vec<Message>> {

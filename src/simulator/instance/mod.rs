@@ -5,6 +5,7 @@ mod moments;
 pub mod options;
 
 use crate::simulator::clock::Clock;
+use crate::simulator::databases::{self, Changes, Database, Past};
 use crate::simulator::dbcc::TraceFlags;
 use crate::simulator::events::Engine;
 use crate::simulator::events::callstack::{StackWriter, Symbols};
@@ -84,6 +85,8 @@ pub struct State {
     pub cleared: Cleared,
     /// The server process.
     pub process: Process,
+    /// What has become of the databases.
+    pub databases: Changes,
     last_spid: u16,
     /// Sessions that the server ended and whose connections may not know it yet.
     ended: BTreeSet<u16>,
@@ -106,6 +109,8 @@ pub struct Cleared {
 pub struct Instance {
     version: &'static VersionData,
     truth: Arc<Truth>,
+    /// As they were when the simulated time began.
+    databases: Vec<Database>,
     overflow: Overflow,
     switches: Switches,
     accounts: Vec<Account>,
@@ -191,6 +196,8 @@ impl Instance {
         let started = Moment { monotonic: origin.monotonic - up, utc: origin.utc - up };
         let number = options.number;
         let by_number = || if number <= 1 { "XESTACK-SIM".to_owned() } else { format!("XESTACK-SIM{number}") };
+        let past = Past { uptime_hours: options.uptime_hours, times: if options.name.is_some() { 2 } else { 1 } };
+        let databases = databases::of_instance(version, &truth, &switches.places, past);
         let has_moments = !moments.is_empty();
         let state = State {
             engine,
@@ -200,6 +207,7 @@ impl Instance {
             locks: BTreeMap::new(),
             cleared: Cleared::default(),
             process: Process { started, before: None, ended: CancellationToken::new() },
+            databases: Changes::default(),
             last_spid: FIRST_CLIENT_SESSION - 1,
             ended: BTreeSet::new(),
             moments,
@@ -208,6 +216,7 @@ impl Instance {
         Arc::new(Self {
             version,
             truth,
+            databases,
             overflow: options.overflow,
             switches,
             accounts,
@@ -233,6 +242,11 @@ impl Instance {
     /// What happens on it.
     pub fn truth(&self) -> &Truth {
         &self.truth
+    }
+
+    /// Its databases as they were when its simulated time began.
+    pub fn all_databases(&self) -> &[Database] {
+        &self.databases
     }
 
     /// Its faults.

@@ -3,8 +3,8 @@
 use crate::simulator::dbcc::TraceFlags;
 use crate::simulator::events::Engine;
 use crate::simulator::faults::At;
-use crate::simulator::faults::moments::Moment as Fault;
-use crate::simulator::host::{CutAt, Disturbance, SessionContext};
+use crate::simulator::faults::moments::{DatabaseChange, Moment as Fault};
+use crate::simulator::host::{CutAt, Disturbance, Host, SessionContext};
 use crate::simulator::instance::{Before, Cleared, Instance, Process, State};
 use crate::simulator::output::Message;
 use std::sync::atomic::Ordering;
@@ -47,7 +47,31 @@ impl Instance {
                 let reading = Some(self.reading(state, now));
                 state.cleared = Cleared { waits: reading, latches: reading, spinlocks: reading };
             }
+            Fault::Database(change, name) => {
+                let reading = self.reading(state, now);
+                let Some(id) = self.database_named(state, name.as_deref()) else { return };
+                match change {
+                    DatabaseChange::Renamed => {
+                        let shown = state.databases.shown(&self.databases).find(|shown| shown.database.id == id);
+                        let name = shown.map(|shown| format!("{}_renamed", shown.name));
+                        state.databases.renamed.extend(name.map(|name| (id, name)));
+                    }
+                    DatabaseChange::Dropped => {
+                        state.databases.dropped.insert(id);
+                    }
+                    DatabaseChange::Offline => {
+                        state.databases.anew.insert(id, reading);
+                    }
+                }
+            }
         }
+    }
+
+    /// The database of this name, else the workload's own.
+    fn database_named(&self, state: &State, name: Option<&str>) -> Option<i32> {
+        let Some(name) = name else { return Some(self.truth.storage.own_database_id()) };
+        let mut shown = state.databases.shown(&self.databases);
+        shown.find(|shown| self.collation().same(shown.name, name)).map(|shown| shown.database.id)
     }
 
     /// The server process ends and runs again. The machine does not, and the workload comes back at once.
@@ -59,6 +83,7 @@ impl Instance {
         state.process =
             Process { started: now, before: Some(Before { reading, busy_micros }), ended: CancellationToken::new() };
         state.cleared = Cleared { waits: Some(reading), latches: Some(reading), spinlocks: Some(reading) };
+        state.databases.anew.clear();
         state.flags = TraceFlags::at_startup(&self.startup_flags);
         self.on_engine(state, now, Engine::restart);
     }

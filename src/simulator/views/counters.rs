@@ -1,26 +1,13 @@
-//! Owns the rows of the cumulative statistics: waits, latches, spinlocks, performance counters.
+//! Owns the rows of the cumulative statistics: waits, latches, spinlocks.
 
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::Record;
 use crate::simulator::workload::FIRST_WORKLOAD_SESSION;
-use crate::simulator::workload::counters::{Cumulative, Reading};
-
-/// Values now, less what they were when the statistics were cleared.
-#[derive(Clone, Copy)]
-struct SinceClear {
-    now: Reading,
-    cleared: Option<Reading>,
-}
-
-impl SinceClear {
-    fn value(self, counter: Cumulative) -> u64 {
-        counter.at(self.now).saturating_sub(self.cleared.map_or(0, |cleared| counter.at(cleared)))
-    }
-}
+use crate::simulator::workload::counters::Cumulative;
 
 /// sys.dm_os_wait_stats.
 pub fn wait_stats(source: Source<'_>) -> Vec<Record> {
-    let since = SinceClear { now: source.reading(), cleared: source.state.cleared.waits };
+    let since = source.since(source.state.cleared.waits);
     let rows = source.instance.truth().counters.waits.iter().map(|wait| {
         let wait_ms = since.value(wait.wait_ms);
         Record::new()
@@ -63,12 +50,12 @@ pub fn session_wait_stats(source: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_os_latch_stats.
 pub fn latch_stats(source: Source<'_>) -> Vec<Record> {
-    let since = SinceClear { now: source.reading(), cleared: source.state.cleared.latches };
+    let since = source.since(source.state.cleared.latches);
     let rows = source.instance.truth().counters.latches.iter().map(|latch| {
-        let wait_ms = since.value(latch.wait_ms);
+        let wait_ms = since.plain(latch.wait_ms);
         Record::new()
             .with("latch_class", latch.name)
-            .with("waiting_requests_count", since.value(latch.requests))
+            .with("waiting_requests_count", since.plain(latch.requests))
             .with("wait_time_ms", wait_ms)
             .with("max_wait_time_ms", latch.max_ms.min(wait_ms))
     });
@@ -77,63 +64,17 @@ pub fn latch_stats(source: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_os_spinlock_stats.
 pub fn spinlock_stats(source: Source<'_>) -> Vec<Record> {
-    let since = SinceClear { now: source.reading(), cleared: source.state.cleared.spinlocks };
+    let since = source.since(source.state.cleared.spinlocks);
     let rows = source.instance.truth().counters.spinlocks.iter().map(|spinlock| {
-        let (collisions, spins) = (since.value(spinlock.collisions), since.value(spinlock.spins));
+        let (collisions, spins) = (since.plain(spinlock.collisions), since.plain(spinlock.spins));
         let each = if collisions == 0 { 0.0 } else { spins as f64 / collisions as f64 };
         Record::new()
             .with("name", spinlock.name)
             .with("collisions", collisions)
             .with("spins", spins)
             .with("spins_per_collision", each)
-            .with("sleep_time", since.value(spinlock.sleep_time))
-            .with("backoffs", since.value(spinlock.backoffs))
+            .with("sleep_time", since.plain(spinlock.sleep_time))
+            .with("backoffs", since.plain(spinlock.backoffs))
     });
     rows.collect()
-}
-
-/// Counter types: a cumulative rate, and a plain value.
-const RATE: i32 = 272_696_576;
-const PLAIN: i32 = 65_792;
-
-/// sys.dm_os_performance_counters: a selection. Rates are cumulative.
-pub fn performance_counters(source: Source<'_>) -> Vec<Record> {
-    let truth = source.instance.truth();
-    let connections = u64::from(truth.connections) + source.state.sessions.len() as u64;
-    let batches = source.counted(truth.throughput.batches);
-    let lock_requests = source.counted(truth.throughput.lock_requests);
-    let rows = [
-        ("SQLServer:SQL Statistics", "Batch Requests/sec", "", batches, RATE),
-        ("SQLServer:SQL Statistics", "SQL Compilations/sec", "", batches / 40, RATE),
-        ("SQLServer:SQL Statistics", "SQL Re-Compilations/sec", "", batches / 4_000, RATE),
-        ("SQLServer:Locks", "Lock Requests/sec", "Object", lock_requests, RATE),
-        ("SQLServer:Locks", "Lock Requests/sec", "Page", lock_requests, RATE),
-        ("SQLServer:Locks", "Lock Requests/sec", "_Total", lock_requests * 2, RATE),
-        ("SQLServer:Locks", "Number of Deadlocks/sec", "_Total", 0, RATE),
-        ("SQLServer:Access Methods", "Index Searches/sec", "", lock_requests, RATE),
-        ("SQLServer:Access Methods", "Full Scans/sec", "", batches / 9, RATE),
-        ("SQLServer:Databases", "Transactions/sec", "_Total", batches / 2, RATE),
-        ("SQLServer:Databases", "Log Flushes/sec", "_Total", batches / 3, RATE),
-        ("SQLServer:General Statistics", "User Connections", "", connections, PLAIN),
-        ("SQLServer:General Statistics", "Processes blocked", "", 0, PLAIN),
-        ("SQLServer:Buffer Manager", "Page life expectancy", "", 21_400, PLAIN),
-        ("SQLServer:Buffer Manager", "Lazy writes/sec", "", 1_204, RATE),
-        ("SQLServer:Memory Manager", "Memory Grants Pending", "", 0, PLAIN),
-        ("SQLServer:Memory Manager", "Total Server Memory (KB)", "", 12_582_912, PLAIN),
-    ];
-    rows.into_iter()
-        .map(|(object, counter, instance, value, kind)| {
-            Record::new()
-                .with("object_name", padded(object))
-                .with("counter_name", padded(counter))
-                .with("instance_name", padded(instance))
-                .with("cntr_value", value)
-                .with("cntr_type", kind)
-        })
-        .collect()
-}
-
-/// As nchar(128) holds it.
-fn padded(text: &str) -> String {
-    format!("{text:<128}")
 }

@@ -7,14 +7,19 @@ pub mod event_objects;
 pub mod event_running;
 pub mod objects;
 mod odd;
+pub mod performance;
+pub mod replicas;
 pub mod schema;
 pub mod security;
 pub mod server;
 pub mod sessions;
+pub mod statements;
 pub mod storage;
 pub mod triggers;
+pub mod waiting;
 
 use crate::model::ServerVersion;
+use crate::simulator::databases::{DatabaseFile, Shown};
 use crate::simulator::events::running::RunningSession;
 use crate::simulator::events::session::{Definition, Scope};
 use crate::simulator::faults::places::Tier;
@@ -61,8 +66,48 @@ impl<'a> Source<'a> {
 
     /// What a counter has counted since the server started.
     pub fn counted(&self, counter: Cumulative) -> u64 {
-        let before = self.state.process.before.map_or(0, |before| counter.at(before.reading));
-        counter.at(self.reading()).saturating_sub(before)
+        self.since_start().plain(counter)
+    }
+
+    /// What counters have counted since an earlier reading; all that they have, since none.
+    pub fn since(&self, from: Option<Reading>) -> Since {
+        let lift = if self.instance.switches().places.huge_counters { HUGE } else { 0 };
+        Since { now: self.reading(), from, lift }
+    }
+
+    /// What counters have counted since the server started.
+    pub fn since_start(&self) -> Since {
+        self.since(self.state.process.before.map(|before| before.reading))
+    }
+
+    /// What counters of a database's files have, which begin anew when it was offline.
+    fn since_opened(&self, database_id: i32, since_start: Since) -> Since {
+        match self.state.databases.anew.get(&database_id) {
+            Some(from) => Since { from: Some(*from), ..since_start },
+            None => since_start,
+        }
+    }
+
+    /// What the load has added since the simulated time began, of what one burst adds.
+    fn added_since_origin(&self, load: u64) -> u64 {
+        let at = |moment: i64| self.state.load.progress(moment).amount(load);
+        at(self.now.monotonic).saturating_sub(at(self.instance.origin().monotonic))
+    }
+
+    /// Whether the load is on.
+    fn is_loaded(&self) -> bool {
+        self.state.load.is_on(self.now.monotonic)
+    }
+
+    /// The databases there are now.
+    pub fn databases(&self) -> impl Iterator<Item = Shown<'a>> + use<'a> {
+        self.state.databases.shown(self.instance.all_databases())
+    }
+
+    /// A session's database, though it may have another name by now.
+    fn database_of(&self, session: &SessionContext) -> Option<Shown<'a>> {
+        let by_name = self.databases().find(|shown| shown.name == session.database);
+        by_name.or_else(|| self.databases().find(|shown| shown.database.name == session.database))
     }
 
     /// Microseconds in which the load was on since the server started.
@@ -111,6 +156,34 @@ impl<'a> Source<'a> {
     }
 }
 
+/// What counters begin with under `huge-counters`: near 2^63, with room for what the load adds.
+const HUGE: u64 = i64::MAX as u64 - (1 << 40);
+
+/// Counters now, less what they were at an earlier moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Since {
+    now: Reading,
+    from: Option<Reading>,
+    lift: u64,
+}
+
+impl Since {
+    /// What a counter has counted.
+    pub fn plain(self, counter: Cumulative) -> u64 {
+        counter.at(self.now).saturating_sub(self.from.map_or(0, |from| counter.at(from)))
+    }
+
+    /// The same of a counter that `huge-counters` is about.
+    pub fn value(self, counter: Cumulative) -> u64 {
+        self.plain(Cumulative { base: counter.base.max(self.lift), ..counter })
+    }
+
+    /// Bytes that the load has added to a file, whenever that was.
+    fn grown_bytes(self, file: &DatabaseFile) -> u64 {
+        Cumulative::loaded(0, file.load.growth_bytes).at(self.now)
+    }
+}
+
 /// Who may read a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
@@ -137,7 +210,7 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("dm_exec_session_wait_stats", Access::Public, counters::session_wait_stats),
     ("dm_os_latch_stats", Access::State, counters::latch_stats),
     ("dm_os_spinlock_stats", Access::State, counters::spinlock_stats),
-    ("dm_os_performance_counters", Access::State, counters::performance_counters),
+    ("dm_os_performance_counters", Access::State, performance::performance_counters),
     ("dm_os_schedulers", Access::State, server::schedulers),
     ("dm_os_nodes", Access::State, server::nodes),
     ("dm_os_sys_info", Access::State, server::sys_info),
@@ -148,10 +221,12 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("dm_server_services", Access::State, server::services),
     ("dm_os_tasks", Access::State, sessions::tasks),
     ("dm_os_workers", Access::State, sessions::workers),
-    ("dm_os_waiting_tasks", Access::State, sessions::waiting_tasks),
+    ("dm_os_waiting_tasks", Access::State, waiting::waiting_tasks),
     ("dm_exec_requests", Access::Public, sessions::requests),
     ("dm_exec_sessions", Access::Public, sessions::sessions),
     ("dm_exec_connections", Access::State, sessions::connections),
+    ("dm_exec_query_stats", Access::State, statements::query_stats),
+    ("dm_exec_sql_text", Access::State, statements::sql_text),
     ("dm_xe_packages", Access::EventState, event_objects::packages),
     ("dm_xe_objects", Access::EventState, event_objects::objects),
     ("dm_xe_object_columns", Access::EventState, event_objects::object_columns),
@@ -179,12 +254,14 @@ const VIEWS: &[(&str, Access, Rows)] = &[
     ("dm_db_wait_stats", Access::DatabaseState, counters::wait_stats),
     ("databases", Access::Public, databases::databases),
     ("master_files", Access::Public, databases::master_files),
+    ("database_files", Access::Public, databases::database_files),
     ("dm_io_virtual_file_stats", Access::State, storage::virtual_file_stats),
-    ("dm_io_pending_io_requests", Access::State, empty),
+    ("dm_io_pending_io_requests", Access::State, storage::pending_requests),
     ("dm_tran_version_store_space_usage", Access::State, storage::version_store_space),
     ("dm_tran_persistent_version_store_stats", Access::State, storage::persistent_version_store),
-    ("dm_hadr_database_replica_states", Access::State, empty),
-    ("dm_hadr_availability_replica_states", Access::State, empty),
+    ("dm_hadr_database_replica_states", Access::State, replicas::database_states),
+    ("dm_hadr_availability_replica_states", Access::State, replicas::replica_states),
+    ("availability_replicas", Access::Public, replicas::availability_replicas),
     ("configurations", Access::Public, security::configurations),
     ("server_principals", Access::Public, security::principals),
     ("server_permissions", Access::Public, empty),

@@ -69,23 +69,26 @@ pub fn configurations(_: Source<'_>) -> Vec<Record> {
     rows.collect()
 }
 
-/// sys.traces: the default trace, for those who may see traces.
+/// sys.traces: the default trace, and that of someone who writes a file; for those who may see traces.
 pub fn traces(source: Source<'_>) -> Vec<Record> {
     if source.rights().has("ALTER TRACE") != Some(true) {
         return Vec::new();
     }
-    vec![
+    let trace = |id: i32, path: &str, is_default: bool| {
         Record::new()
-            .with("id", 1)
+            .with("id", id)
             .with("status", 1)
-            .with("path", "C:\\Log\\log_1.trc")
+            .with("path", path)
             .with("max_size", 20)
             .with("max_files", 5)
             .with("is_rowset", false)
             .with("is_rollover", true)
             .with("is_shutdown", false)
-            .with("is_default", true)
+            .with("is_default", is_default)
             .with("event_count", 4_120)
-            .with("dropped_event_count", 0),
-    ]
+            .with("dropped_event_count", 0)
+    };
+    let others = source.instance.truth().storage.trace_file;
+    let others = others.map(|path| trace(2, path, false));
+    [trace(1, "C:\\Log\\log_1.trc", true)].into_iter().chain(others).collect()
 }

@@ -4,9 +4,10 @@ use crate::simulator::host::SessionContext;
 use crate::simulator::seeded;
 use crate::simulator::value::Datum;
 use crate::simulator::views::Source;
-use crate::simulator::views::databases;
 use crate::simulator::views::schema::{Record, address, time};
-use crate::simulator::workload::{FIRST_WORKLOAD_SESSION, WORKLOAD_DATABASE_ID};
+use crate::simulator::views::{statements, waiting};
+use crate::simulator::workload::FIRST_WORKLOAD_SESSION;
+use crate::simulator::workload::storage::Maintenance;
 
 /// A session that is seen: a client's or one of the workload's.
 struct Seen<'a> {
@@ -19,22 +20,39 @@ struct Seen<'a> {
     running: bool,
     is_workload: bool,
     cpu_ms: u32,
+    /// What it runs beside the workload.
+    maintenance: Option<Maintenance>,
 }
 
 /// All sessions that the reader may see: its own, or all with the right to see server state.
 fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
-    let loaded = source.state.load.is_on(source.now.monotonic);
+    let loaded = source.is_loaded();
     let begun = (source.instance.origin().utc - 120_000_000).max(source.state.process.started.utc);
     let workload = (0..source.instance.truth().connections).map(|index| Seen {
         spid: FIRST_WORKLOAD_SESSION + index,
         login: "loadgen",
         host: "LOADGEN",
         application: "workload",
-        database: WORKLOAD_DATABASE_ID,
+        database: source.instance.truth().storage.own_database_id(),
         since: begun,
         running: loaded,
         is_workload: true,
         cpu_ms: 0,
+        maintenance: None,
+    });
+    let after = FIRST_WORKLOAD_SESSION.saturating_add(source.instance.truth().connections);
+    let running = if loaded { source.instance.truth().storage.maintenance.as_slice() } else { &[] };
+    let maintenance = (after..).zip(running).map(|(spid, maintenance)| Seen {
+        spid,
+        login: "sa",
+        host: "LOADGEN",
+        application: "maintenance",
+        database: maintenance.database_id,
+        since: begun,
+        running: true,
+        is_workload: false,
+        cpu_ms: 0,
+        maintenance: Some(*maintenance),
     });
     let clients = source.state.sessions.values().map(|client| Seen {
         spid: client.context.spid,
@@ -46,22 +64,25 @@ fn seen(source: Source<'_>) -> Vec<Seen<'_>> {
         running: client.context.spid == source.session.spid,
         is_workload: false,
         cpu_ms: client.cpu_ms,
+        maintenance: None,
     });
     let sees_all = source.sees_state();
-    workload.chain(clients).filter(|session| sees_all || session.spid == source.session.spid).collect()
+    workload
+        .chain(maintenance)
+        .chain(clients)
+        .filter(|session| sees_all || session.spid == source.session.spid)
+        .collect()
 }
 
 fn database_id(source: Source<'_>, context: &SessionContext) -> i32 {
-    databases::of(source.instance.version_data())
-        .find(|known| known.name == context.database)
-        .map_or(1, |known| known.id)
+    source.database_of(context).map_or(1, |known| known.database.id)
 }
 
 fn connection_id(spid: u16) -> Datum {
     Datum::Guid(seeded::guid(&["connection", &spid.to_string()]))
 }
 
-fn task_address(spid: u16) -> Datum {
+pub(super) fn task_address(spid: u16) -> Datum {
     address(0x0000_01f4_6000_0088 + u64::from(spid) * 0x400)
 }
 
@@ -111,22 +132,43 @@ pub fn sessions(source: Source<'_>) -> Vec<Record> {
     rows.collect()
 }
 
-/// sys.dm_exec_requests.
+/// sys.dm_exec_requests. Maintenance gets on with the load's burst, or in ten seconds of steady load.
 pub fn requests(source: Source<'_>) -> Vec<Record> {
+    let waiters = waiting::waiters(source);
+    let percent = source.added_since_origin(10_000) % 10_000;
     let rows = seen(source).into_iter().filter(|session| session.running).map(|session| {
         let on_cpu = is_on_cpu(&session, source);
         let since_ms = (source.now.utc - session.since).max(0) / 1_000;
-        Record::new()
+        let begun_before = session.is_workload || session.maintenance.is_some();
+        let waiter = waiters.iter().find(|waiter| waiter.spid == session.spid);
+        let mut record = Record::new();
+        if let Some(maintenance) = session.maintenance {
+            record = record
+                .with("sql_handle", statements::sql_handle(maintenance.statement))
+                .with("percent_complete", percent as f64 / 100.0);
+        }
+        if let Some(waiter) = waiter {
+            record = record
+                .with("wait_type", waiter.waits.wait_type)
+                .with("wait_time", waiter.duration_ms)
+                .with("wait_resource", waiter.waits.resource);
+        }
+        let status = match waiter {
+            Some(_) => "suspended",
+            None if on_cpu => "running",
+            None => "runnable",
+        };
+        record
             .with("session_id", i32::from(session.spid))
-            .with("start_time", time(if session.is_workload { session.since } else { source.now.utc }))
-            .with("status", if on_cpu { "running" } else { "runnable" })
-            .with("command", "SELECT")
+            .with("start_time", time(if begun_before { session.since } else { source.now.utc }))
+            .with("status", status)
+            .with("command", session.maintenance.map_or("SELECT", |maintenance| maintenance.command))
             .with("database_id", session.database)
             .with("user_id", 1)
             .with("connection_id", connection_id(session.spid))
             .with("blocking_session_id", 0)
             .with("last_wait_type", if session.is_workload { "SOS_SCHEDULER_YIELD" } else { "MISCELLANEOUS" })
-            .with("total_elapsed_time", if session.is_workload { since_ms } else { 0 })
+            .with("total_elapsed_time", if begun_before { since_ms } else { 0 })
             .with("scheduler_id", source.instance.truth().machine.scheduler_of(session.spid))
             .with("task_address", task_address(session.spid))
             .with("text_size", 2_147_483_647)
@@ -166,11 +208,16 @@ pub fn connections(source: Source<'_>) -> Vec<Record> {
 
 /// sys.dm_os_tasks.
 pub fn tasks(source: Source<'_>) -> Vec<Record> {
+    let waiters = waiting::waiters(source);
     let rows = seen(source).into_iter().filter(|session| session.running).map(|session| {
-        let on_cpu = is_on_cpu(&session, source);
+        let state = match waiters.iter().any(|waiter| waiter.spid == session.spid) {
+            true => "SUSPENDED",
+            false if is_on_cpu(&session, source) => "RUNNING",
+            false => "RUNNABLE",
+        };
         Record::new()
             .with("task_address", task_address(session.spid))
-            .with("task_state", if on_cpu { "RUNNING" } else { "RUNNABLE" })
+            .with("task_state", state)
             .with("scheduler_id", source.instance.truth().machine.scheduler_of(session.spid))
             .with("session_id", i32::from(session.spid))
             .with("exec_context_id", 0)
@@ -190,21 +237,6 @@ pub fn workers(source: Source<'_>) -> Vec<Record> {
             .with("state", if on_cpu { "RUNNING" } else { "RUNNABLE" })
             .with("last_wait_type", "SOS_SCHEDULER_YIELD")
             .with("task_address", task_address(session.spid))
-    });
-    rows.collect()
-}
-
-/// sys.dm_os_waiting_tasks: system tasks. Yielding tasks are runnable, not suspended, and do not show here.
-pub fn waiting_tasks(source: Source<'_>) -> Vec<Record> {
-    let waits =
-        ["XE_TIMER_EVENT", "LAZYWRITER_SLEEP", "LOGMGR_QUEUE", "REQUEST_FOR_DEADLOCK_SEARCH", "CHECKPOINT_QUEUE"];
-    let rows = (2_u16..).zip(waits).map(|(spid, wait)| {
-        Record::new()
-            .with("waiting_task_address", task_address(spid))
-            .with("session_id", i32::from(spid))
-            .with("exec_context_id", 0)
-            .with("wait_duration_ms", source.now.monotonic.rem_euclid(5_000_000) / 1_000)
-            .with("wait_type", wait)
     });
     rows.collect()
 }

@@ -1,19 +1,26 @@
 //! Owns what every workload has in common: what the counters say before it, and the system's own waits.
 
+use crate::simulator::maps;
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::counters::{Counters, Cumulative, LatchCounter, SpinlockCounter, WaitCounter};
-use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, number, push_wait, wait_key};
+use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, WaitKind, number, push_wait};
 use crate::simulator::workload::recipe::Spins;
 use crate::simulator::workload::stacks::{self, StackTable};
 use crate::simulator::workload::{UPTIME_HOURS, spinlocks, wait_types};
 
-/// What a load adds in one burst.
+/// Wait type, waits, wait time, signal time in ms.
+pub type WaitIncrement = (&'static str, u64, u64, u64);
+
+/// Latch class, requests, wait time in ms.
+pub type LatchIncrement = (&'static str, u64, u64);
+
+/// What a load adds in one burst. What stands there more than once counts together.
 #[derive(Debug, Clone, Copy)]
 pub struct Increments<'a> {
-    /// Wait type, waits, wait time, signal time in ms.
-    pub waits: &'a [(&'static str, u64, u64, u64)],
-    /// Class, requests, wait time in ms.
-    pub latches: &'a [(&'static str, u64, u64)],
+    /// Waits.
+    pub waits: &'a [WaitIncrement],
+    /// Latches.
+    pub latches: &'a [LatchIncrement],
     /// Spinlocks.
     pub spinlocks: &'a [Spins],
 }
@@ -21,8 +28,10 @@ pub struct Increments<'a> {
 /// All counters of a version: what stood there before, the background, and the load.
 pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
     let waits = wait_types::of_version(version.version).map(|wait| {
-        let (_, count, wait_ms, signal_ms) =
-            load.waits.iter().copied().find(|(name, ..)| *name == wait.name).unwrap_or((wait.name, 0, 0, 0));
+        let more = |part: fn(&WaitIncrement) -> u64| {
+            load.waits.iter().filter(|(name, ..)| *name == wait.name).map(part).sum::<u64>()
+        };
+        let (count, wait_ms, signal_ms) = (more(|more| more.1), more(|more| more.2), more(|more| more.3));
         let base = wait.base + wait.per_hour * UPTIME_HOURS;
         let base_ms = base * wait.each_ms;
         let base_signal_ms = if wait.name == "SOS_SCHEDULER_YIELD" { base_ms - base_ms / 3_000 } else { base_ms / 50 };
@@ -40,8 +49,10 @@ pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
     });
     let latches = spinlocks::latch_classes().iter().map(|class| {
         let [requests, wait_ms, max_ms] = class.base;
-        let (_, count, time) =
-            load.latches.iter().copied().find(|(name, ..)| *name == class.name).unwrap_or((class.name, 0, 0));
+        let more = |part: fn(&LatchIncrement) -> u64| {
+            load.latches.iter().filter(|(name, ..)| *name == class.name).map(part).sum::<u64>()
+        };
+        let (count, time) = (more(|more| more.1), more(|more| more.2));
         LatchCounter {
             name: class.name,
             requests: Cumulative::loaded(requests, count),
@@ -67,6 +78,7 @@ pub fn counters(version: &VersionData, load: Increments<'_>) -> Counters {
 /// System tasks that wait all the time, whatever the load.
 pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds: &mut Vec<EventKind>) {
     let bottom = stacks::task_bottom(version);
+    let types = maps::map(version, "wait_types");
     let owner = |name: &str| match name {
         "LAZYWRITER_SLEEP" => "sqlmin!BPool::LazyWriter+0x2a7",
         "XE_TIMER_EVENT" => "sqldk!XE_TimerManager::Run+0x1b1",
@@ -76,12 +88,12 @@ pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds:
     };
     for (session, wait) in (2_u16..).zip(wait_types::of_version(version.version).filter(|wait| wait.per_hour > 0)) {
         let mut stack = |top: &[&'static str; 3]| {
-            let wait_frame = "sqldk!EventInternal<SuspendQueueSLock>::Wait+0x1f2";
-            stacks.add(top.iter().copied().chain([wait_frame, owner(wait.name)]).chain(bottom.iter().copied()))
+            let under = [stacks::primitive(version), owner(wait.name)];
+            stacks.add(top.iter().copied().chain(under).chain(bottom.iter().copied()))
         };
         let tops = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED];
         let stack = tops.map(|top| stack(&top));
-        let key = wait_key(version, wait.map_text);
+        let key = types.as_ref().and_then(|map| map.key(wait.map_text)).map_or(0, u64::from);
         let common = [
             ("sqlserver.session_id", number(session)),
             ("sqlserver.database_id", number(1_u8)),
@@ -90,6 +102,13 @@ pub fn add_events(version: &'static VersionData, stacks: &mut StackTable, kinds:
             ("sqlserver.sql_text", FieldValue::Text(String::new())),
             ("sqlos.scheduler_id", number(session % 8)),
         ];
-        push_wait(kinds, &common, key, stack, Rhythm::PerHour(wait.per_hour), wait.each_ms, 0);
+        let rhythm = Rhythm::PerHour(wait.per_hour);
+        push_wait(
+            kinds,
+            version,
+            &common,
+            stack,
+            &WaitKind { key, rhythm, duration: wait.each_ms, signal: 0, resource: None },
+        );
     }
 }

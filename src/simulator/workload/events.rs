@@ -2,12 +2,12 @@
 
 use crate::simulator::maps;
 use crate::simulator::versions::VersionData;
-use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, number, push_wait, wait_key};
+use crate::simulator::workload::callers::Callers;
+use crate::simulator::workload::kinds::{EventKind, FieldValue, Rhythm, WaitKind, number, push_wait, wait_key};
 use crate::simulator::workload::paths::{self, Path};
 use crate::simulator::workload::recipe::Recipe;
 use crate::simulator::workload::shares::{seeded_weights, split};
 use crate::simulator::workload::stacks::{self, StackTable};
-use crate::simulator::workload::{FIRST_WORKLOAD_SESSION, WORKLOAD_DATABASE_ID};
 
 /// A spinlock_backoff event is raised only when a back-off ends in a sleep, every eighth one (published remark). Published
 /// histograms of some loads count far fewer.
@@ -15,24 +15,6 @@ pub const BACKOFFS_PER_EVENT: u64 = 8;
 
 /// The length of a quantum in ms (documented).
 const QUANTUM_MS: u64 = 4;
-
-/// A total in equal parts for the workload's sessions.
-fn by_session(recipe: &Recipe, total: u64) -> impl Iterator<Item = (u16, u64)> {
-    let parts = split(total, &vec![1; usize::from(recipe.connections)]);
-    (FIRST_WORKLOAD_SESSION..).zip(parts).filter(|(_, part)| *part > 0)
-}
-
-/// Values of the actions that any event of a workload session can carry.
-fn session_values(recipe: &Recipe, session: u16) -> Vec<(&'static str, FieldValue)> {
-    vec![
-        ("sqlserver.session_id", number(session)),
-        ("sqlserver.database_id", number(WORKLOAD_DATABASE_ID as u64)),
-        ("sqlserver.is_system", number(0_u8)),
-        ("sqlserver.query_hash", number(0x8f2c_41d0_77aa_10e3_u64)),
-        ("sqlserver.sql_text", FieldValue::Text(recipe.statement.into())),
-        ("sqlos.scheduler_id", number(recipe.machine.scheduler_of(session))),
-    ]
-}
 
 /// A run of equal yields: how many, how long each waited, how much of that for the scheduler.
 type Run = (u64, u64, u64);
@@ -67,6 +49,7 @@ impl Exactly {
 pub fn add_yields(
     version: &'static VersionData,
     recipe: &Recipe,
+    callers: &Callers<'_>,
     stacks: &mut StackTable,
     kinds: &mut Vec<EventKind>,
     random: &mut fastrand::Rng,
@@ -82,19 +65,26 @@ pub fn add_yields(
             let tops = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED];
             let numbers =
                 tops.map(|top| stacks.add(top.into_iter().chain(path.frames()).chain(bottom.iter().copied())));
-            plan.extend(by_session(recipe, count).map(|(session, count)| (session, count, numbers)));
+            plan.extend(callers.of(count, None).map(|(caller, count)| (caller, count, numbers)));
         }
-        let planned: u64 = plan.iter().map(|(session, count, _)| count * duration(*session)).sum();
+        let planned: u64 = plan.iter().map(|(caller, count, _)| count * duration(caller.session)).sum();
         let missing = yields.wait_ms.saturating_sub(planned);
         let mut exactly = Exactly {
             lift: missing / yields.count.max(1),
             longer: missing % yields.count.max(1),
             resource: yields.wait_ms - yields.signal_ms,
         };
-        for (session, count, numbers) in plan {
-            let common = session_values(recipe, session);
-            for (share, duration, signal) in exactly.runs(count, duration(session)) {
-                push_wait(kinds, &common, key, numbers, Rhythm::Load { share, phase: 0 }, duration, signal);
+        for (caller, count, numbers) in plan {
+            let common = caller.values(None);
+            for (share, duration, signal) in exactly.runs(count, duration(caller.session)) {
+                let rhythm = Rhythm::Load { share, phase: 0 };
+                push_wait(
+                    kinds,
+                    version,
+                    &common,
+                    numbers,
+                    &WaitKind { key, rhythm, duration, signal, resource: None },
+                );
             }
         }
     }
@@ -104,6 +94,7 @@ pub fn add_yields(
 pub fn add_backoffs(
     version: &'static VersionData,
     recipe: &Recipe,
+    callers: &Callers<'_>,
     stacks: &mut StackTable,
     kinds: &mut Vec<EventKind>,
     random: &mut fastrand::Rng,
@@ -124,13 +115,13 @@ pub fn add_backoffs(
         let weights = seeded_weights(paths.iter().map(|path| path.weight), random);
         for (path, count) in paths.iter().zip(split(events, &weights)) {
             let stack = stacks.add(path.frames().chain(bottom.iter().copied()));
-            for (session, share) in by_session(recipe, count) {
+            for (caller, share) in callers.of(count, None) {
                 let mut values = vec![
                     ("type", number(key)),
                     ("spins", number(row.spins / row.backoffs)),
                     ("backoffs", number(recipe.backoffs_per_event)),
                 ];
-                values.extend(session_values(recipe, session));
+                values.extend(caller.values(None));
                 let rhythm = Rhythm::Load { share, phase: 0 };
                 kinds.push(EventKind { event: "spinlock_backoff", values, stack, rhythm });
             }
@@ -138,55 +129,26 @@ pub fn add_backoffs(
     }
 }
 
-/// The latch waits, all on buffers.
-pub fn add_latches(
-    version: &'static VersionData,
-    recipe: &Recipe,
-    stacks: &mut StackTable,
-    kinds: &mut Vec<EventKind>,
-) {
-    let bottom = stacks::batch_bottom(version);
-    let below = paths::yields::buffer_read();
-    let suspended = ["sqlmin!LatchBase::Suspend+0x5a7", "sqlmin!LatchBase::AcquireInternal+0x415"];
-    let mut stack = |top: &[&'static str]| {
-        let frames = top.iter().chain(&suspended).copied().chain(below.frames()).chain(bottom.iter().copied());
-        stacks.add(frames)
-    };
-    let waited = "sqldk!EventInternal<SuspendQueueSLock>::Wait+0x1f2";
-    let ended = stack(&["sqlmin!XeSqlPkg::latch_suspend_end::Publish+0x13c"]);
-    let [begin, end, completed] = [stacks::WAIT_BEGIN, stacks::WAIT_END, stacks::WAIT_COMPLETED]
-        .map(|top| stack(&[top.as_slice(), &[waited]].concat()));
-    let class = maps::map(version, "latch_class").and_then(|map| map.key("BUF")).unwrap_or_default();
-    let shared = maps::map(version, "latch_mode").and_then(|map| map.key("SH")).unwrap_or_default();
-    let key = wait_key(version, "PAGELATCH_SH");
-    for (session, share) in by_session(recipe, recipe.buffer_latches.0) {
-        let rhythm = Rhythm::Load { share, phase: 0 };
-        let mut values = vec![("class", number(class)), ("mode", number(shared)), ("duration", number(1_000_u64))];
-        values.extend(session_values(recipe, session));
-        kinds.push(EventKind { event: "latch_suspend_end", values, stack: ended, rhythm });
-        push_wait(kinds, &session_values(recipe, session), key, [begin, end, completed], rhythm, 1, 1);
-    }
-}
-
 /// Statements that complete, where somebody's event session looks at them.
 pub fn add_statements(
     version: &'static VersionData,
     recipe: &Recipe,
+    callers: &Callers<'_>,
     stacks: &mut StackTable,
     kinds: &mut Vec<EventKind>,
 ) {
     let Some((statements, _)) = recipe.observer else { return };
     let path = Path::new(paths::STATEMENT_COMPLETED, 1).below(paths::STATEMENTS);
     let stack = stacks.add(path.frames().chain(stacks::batch_bottom(version)));
-    for (session, share) in by_session(recipe, statements) {
+    for (caller, share) in callers.of(statements, None) {
         let mut values = vec![
             ("duration", number(310_u64)),
             ("cpu_time", number(290_u64)),
             ("logical_reads", number(2_u64)),
             ("row_count", number(1_u64)),
-            ("statement", FieldValue::Text(recipe.statement.into())),
+            ("statement", FieldValue::Text(caller.statement_text().to_owned())),
         ];
-        values.extend(session_values(recipe, session));
+        values.extend(caller.values(None));
         let rhythm = Rhythm::Load { share, phase: 0 };
         kinds.push(EventKind { event: "sql_statement_completed", values, stack, rhythm });
     }

@@ -1,6 +1,8 @@
 //! Owns kinds of events: what fires, with which values and stack, and how often by when.
 
+use crate::model::ServerVersion;
 use crate::simulator::maps;
+use crate::simulator::seeded;
 use crate::simulator::versions::VersionData;
 use crate::simulator::workload::counters::Reading;
 
@@ -67,28 +69,78 @@ pub fn wait_key(version: &VersionData, map_text: &str) -> u64 {
     maps::map(version, "wait_types").and_then(|map| map.key(map_text)).map_or(0, u64::from)
 }
 
-/// The three events of a wait: wait_info at its begin and end, wait_completed at its end.
+/// Waits that are alike.
+#[derive(Debug, Clone)]
+pub struct WaitKind<'a> {
+    /// Key of its type.
+    pub key: u64,
+    /// How often.
+    pub rhythm: Rhythm,
+    /// In ms.
+    pub duration: u64,
+    /// Part of it that is signal wait.
+    pub signal: u64,
+    /// What it waits for, in words; `None`: nothing that has a name.
+    pub resource: Option<&'a str>,
+}
+
+impl WaitKind<'_> {
+    fn fields(&self, duration: u64, signal: u64) -> Vec<(&'static str, FieldValue)> {
+        vec![("wait_type", number(self.key)), ("duration", number(duration)), ("signal_duration", number(signal))]
+    }
+}
+
+/// `wait_resource` of wait_info and wait_info_external. Measured: text on 2025, a pointer on 2016; assumed: text from
+/// 2022 on. Before 2016 there is no such field.
+fn wait_resource(version: &VersionData, resource: &str) -> Option<(&'static str, FieldValue)> {
+    let value = if version.version >= ServerVersion::V2022 {
+        FieldValue::Text(resource.to_owned())
+    } else if version.version >= ServerVersion::V2016 {
+        number(0x0000_01f0_0000_0000 + seeded::hash(&["wait_resource", resource]) % 0x0400_0000 * 0x40)
+    } else {
+        return None;
+    };
+    Some(("wait_resource", value))
+}
+
+/// The three events of a wait: wait_info at its begin and end, wait_completed at its end, with these stacks.
 pub fn push_wait(
     kinds: &mut Vec<EventKind>,
+    version: &VersionData,
     common: &[(&'static str, FieldValue)],
-    key: u64,
     [begin, end, completed]: [usize; 3],
-    rhythm: Rhythm,
-    duration: u64,
-    signal: u64,
+    wait: &WaitKind<'_>,
 ) {
+    let in_words = wait.resource.map(|resource| ("wait_resource", FieldValue::Text(resource.to_owned())));
+    let resource = wait.resource.and_then(|resource| wait_resource(version, resource));
     let events = [
-        ("wait_info", begin, 0, 0, vec![("opcode", number(0_u8))]),
-        ("wait_info", end, duration, signal, vec![("opcode", number(1_u8))]),
-        ("wait_completed", completed, duration, signal, vec![("wait_result", number(0_u8))]),
+        ("wait_info", begin, 0, 0, ("opcode", number(0_u8)), resource.clone()),
+        ("wait_info", end, wait.duration, wait.signal, ("opcode", number(1_u8)), resource),
+        ("wait_completed", completed, wait.duration, wait.signal, ("wait_result", number(0_u8)), in_words),
     ];
-    for (event, stack, duration, signal, mut values) in events {
-        values.extend([
-            ("wait_type", number(key)),
-            ("duration", number(duration)),
-            ("signal_duration", number(signal)),
-        ]);
+    for (event, stack, duration, signal, own, resource) in events {
+        let mut values = wait.fields(duration, signal);
+        values.push(own);
+        values.extend(resource);
         values.extend(common.iter().cloned());
-        kinds.push(EventKind { event, values, stack, rhythm });
+        kinds.push(EventKind { event, values, stack, rhythm: wait.rhythm });
+    }
+}
+
+/// The two events of a wait outside of the scheduler: wait_info_external at its begin and end (measured; assumed: no
+/// wait_completed).
+pub fn push_external_wait(
+    kinds: &mut Vec<EventKind>,
+    version: &VersionData,
+    common: &[(&'static str, FieldValue)],
+    [begin, end]: [usize; 2],
+    wait: &WaitKind<'_>,
+) {
+    for (stack, opcode, duration) in [(begin, 0_u8, 0), (end, 1, wait.duration)] {
+        let mut values =
+            vec![("wait_type", number(wait.key)), ("opcode", number(opcode)), ("duration", number(duration))];
+        values.extend(wait.resource.and_then(|resource| wait_resource(version, resource)));
+        values.extend(common.iter().cloned());
+        kinds.push(EventKind { event: "wait_info_external", values, stack, rhythm: wait.rhythm });
     }
 }

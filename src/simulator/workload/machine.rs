@@ -49,6 +49,20 @@ impl Machine {
         is_virtual: false,
     };
 
+    /// The same with little to do: one or a few sessions that wait.
+    pub const QUIET: Self =
+        Self { nodes: &[Node { schedulers: 8, loaded_cpu_percent: 12, queue: (0, 0) }], ..Self::SATURATED };
+
+    /// The same with something to do: many sessions that mostly wait.
+    pub const MODERATE: Self =
+        Self { nodes: &[Node { schedulers: 8, loaded_cpu_percent: 34, queue: (0, 1) }], ..Self::SATURATED };
+
+    /// CPU that SQL Server uses in ten seconds of load, ms.
+    pub fn burst_cpu_ms(&self) -> u64 {
+        // 10,000 ms of a scheduler, a hundredth of it for each percent.
+        self.nodes.iter().map(|node| u64::from(node.schedulers) * u64::from(node.loaded_cpu_percent) * 100).sum()
+    }
+
     /// All schedulers.
     pub fn schedulers(&self) -> impl Iterator<Item = Scheduler> + use<> {
         let nodes = (0..).zip(self.nodes);

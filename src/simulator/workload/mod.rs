@@ -4,9 +4,11 @@
 //! the uptime, so a value is exact at any moment, whatever was read before.
 
 pub mod background;
+pub mod callers;
 pub mod cases;
 pub mod counters;
 pub mod events;
+pub mod files;
 pub mod kinds;
 pub mod machine;
 pub mod pace;
@@ -15,11 +17,15 @@ pub mod recipe;
 pub mod shares;
 pub mod spinlocks;
 pub mod stacks;
+pub mod storage;
 pub mod wait_types;
+pub mod waits;
 
 use crate::simulator::versions::VersionData;
 use cases::{
-    cachestore, capped_cpu, few_events, lock_hash, lock_manager_no_spin, one_hot_node, spin_burn, spin_in_yield,
+    backup_latency, cachestore, capped_cpu, checkdb_only, db_snapshot, few_events, high_signal_no_yield, idle,
+    index_rebuild, large_transactions, last_page_insert, lock_hash, lock_manager_no_spin, one_hot_node, small_commits,
+    small_commits_delayed, spin_burn, spin_in_yield, sync_replica, tempdb_allocation, trace_writes, version_store,
     vm_steal, wrong_symbols, xe_observer,
 };
 use counters::{Counters, Throughput};
@@ -28,6 +34,7 @@ use machine::Machine;
 use recipe::Recipe;
 use stacks::StackTable;
 use std::str::FromStr;
+use storage::Storage;
 
 /// What the simulated server does. Each has a module in [`cases`] that says what is true of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,6 +64,36 @@ pub enum Workload {
     XeObserver,
     /// `lock-hash` without symbol files.
     WrongSymbols,
+    /// Ten connections whose updates wait to write row versions.
+    VersionStore,
+    /// One session whose single-row inserts each wait for the log.
+    SmallCommits,
+    /// The same with delayed durability forced.
+    SmallCommitsDelayed,
+    /// One session whose transactions fill log blocks.
+    LargeTransactions,
+    /// A table filled in a database with a snapshot.
+    DbSnapshot,
+    /// The same with two snapshots.
+    DbSnapshotTwo,
+    /// An index rebuilt while others read the same file.
+    IndexRebuild,
+    /// 64 sessions that make temporary tables, and wait for allocation pages.
+    TempdbAllocation,
+    /// 64 sessions that insert into the last page of one index.
+    LastPageInsert,
+    /// Nothing but the server itself.
+    Idle,
+    /// Statements that wait for a SQL Trace's file.
+    TraceWrites,
+    /// Updates that wait for copies into the snapshot of DBCC CHECKDB.
+    CheckdbOnly,
+    /// Small commits that wait for a synchronous replica.
+    SyncReplica,
+    /// A backup, and others that read the same file.
+    BackupLatency,
+    /// Saturated schedulers and short batches: hardly a yield.
+    HighSignalNoYield,
 }
 
 /// Text that names no workload.
@@ -69,7 +106,7 @@ pub struct UnknownWorkload {
 
 impl Workload {
     /// All of them, by name.
-    pub const ALL: [(Self, &'static str); 12] = [
+    pub const ALL: [(Self, &'static str); 27] = [
         (Self::LockHash, "lock-hash"),
         (Self::Cachestore, "cachestore"),
         (Self::SpinBurn, "spin-burn"),
@@ -82,6 +119,21 @@ impl Workload {
         (Self::TwoPercent, "two-percent"),
         (Self::XeObserver, "xe-observer"),
         (Self::WrongSymbols, "wrong-symbols"),
+        (Self::VersionStore, "version-store"),
+        (Self::SmallCommits, "small-commits"),
+        (Self::SmallCommitsDelayed, "small-commits-delayed"),
+        (Self::LargeTransactions, "large-transactions"),
+        (Self::DbSnapshot, "db-snapshot"),
+        (Self::DbSnapshotTwo, "db-snapshot-two"),
+        (Self::IndexRebuild, "index-rebuild"),
+        (Self::TempdbAllocation, "tempdb-allocation"),
+        (Self::LastPageInsert, "last-page-insert"),
+        (Self::Idle, "idle"),
+        (Self::TraceWrites, "trace-writes"),
+        (Self::CheckdbOnly, "checkdb-only"),
+        (Self::SyncReplica, "sync-replica"),
+        (Self::BackupLatency, "backup-latency"),
+        (Self::HighSignalNoYield, "high-signal-no-yield"),
     ];
 
     /// All names, separated by commas.
@@ -104,6 +156,21 @@ impl Workload {
             Self::TwoPercent => spin_in_yield::recipe(version, spin_in_yield::TWO_PERCENT),
             Self::XeObserver => xe_observer::recipe(version),
             Self::WrongSymbols => wrong_symbols::recipe(),
+            Self::VersionStore => version_store::recipe(),
+            Self::SmallCommits => small_commits::recipe(),
+            Self::SmallCommitsDelayed => small_commits_delayed::recipe(),
+            Self::LargeTransactions => large_transactions::recipe(),
+            Self::DbSnapshot => db_snapshot::one(),
+            Self::DbSnapshotTwo => db_snapshot::two(),
+            Self::IndexRebuild => index_rebuild::recipe(),
+            Self::TempdbAllocation => tempdb_allocation::recipe(),
+            Self::LastPageInsert => last_page_insert::recipe(),
+            Self::Idle => idle::recipe(),
+            Self::TraceWrites => trace_writes::recipe(),
+            Self::CheckdbOnly => checkdb_only::recipe(),
+            Self::SyncReplica => sync_replica::recipe(),
+            Self::BackupLatency => backup_latency::recipe(),
+            Self::HighSignalNoYield => high_signal_no_yield::recipe(),
         }
     }
 
@@ -144,6 +211,8 @@ pub struct Truth {
     pub event_sessions: Vec<&'static str>,
     /// Whether symbol files are missing.
     pub symbols_missing: bool,
+    /// Databases, files and what else it does beside waiting.
+    pub storage: Storage,
 }
 
 impl Truth {

@@ -1,13 +1,21 @@
 //! Owns what a workload is made of, and makes the truth of it.
 
 use crate::simulator::versions::VersionData;
-use crate::simulator::workload::background::{self, Increments};
+use crate::simulator::workload::background::{self, Increments, LatchIncrement, WaitIncrement};
+use crate::simulator::workload::callers::Callers;
 use crate::simulator::workload::counters::{Cumulative, Throughput};
 use crate::simulator::workload::kinds::Rhythm;
 use crate::simulator::workload::machine::Machine;
 use crate::simulator::workload::paths::Path;
 use crate::simulator::workload::stacks::StackTable;
+use crate::simulator::workload::storage::{CachedStatement, Storage};
+use crate::simulator::workload::waits::{self, Waits};
 use crate::simulator::workload::{Truth, events};
+
+const YIELD: &str = "SOS_SCHEDULER_YIELD";
+
+/// `query_hash` of the one statement of a workload without others.
+const ONE_STATEMENT: u64 = 0x8f2c_41d0_77aa_10e3;
 
 /// Yields of one burst that share their call paths.
 #[derive(Debug, Clone)]
@@ -44,6 +52,12 @@ pub struct Work {
     pub lock_requests: u64,
 }
 
+/// A load that contends for no spinlock. Figures are invented.
+pub const HARDLY_ANY_SPINS: [Spins; 2] = [
+    Spins { spinlock: "LOCK_HASH", collisions: 211, spins: 61_004, sleep_time: 0, backoffs: 40 },
+    Spins { spinlock: "SOS_OBJECT_STORE", collisions: 12, spins: 96, sleep_time: 0, backoffs: 0 },
+];
+
 /// What a workload is made of.
 #[derive(Debug, Clone)]
 pub struct Recipe {
@@ -55,10 +69,8 @@ pub struct Recipe {
     pub statement: &'static str,
     /// Yields.
     pub yields: Vec<Yields>,
-    /// Other waits: type, waits, wait time and signal time in ms.
-    pub waits: Vec<(&'static str, u64, u64, u64)>,
-    /// Waits for a buffer latch and their time in ms, as PAGELATCH_SH.
-    pub buffer_latches: (u64, u64),
+    /// Other waits.
+    pub waits: Vec<Waits>,
     /// Spinlocks.
     pub spins: Vec<Spins>,
     /// Paths to a spinlock that are not the workload's usual ones.
@@ -71,18 +83,39 @@ pub struct Recipe {
     pub observer: Option<(u64, &'static str)>,
     /// Whether symbol files are missing, so that the nearest exports are shown.
     pub symbols_missing: bool,
+    /// Databases, files and what else it does beside waiting.
+    pub storage: Storage,
 }
 
 impl Recipe {
+    /// Sessions that have yet nothing to wait for, on a machine with little to do.
+    pub fn quiet(connections: u16, statement: &'static str) -> Self {
+        Self {
+            machine: Machine::QUIET,
+            connections,
+            statement,
+            yields: Vec::new(),
+            waits: Vec::new(),
+            spins: HARDLY_ANY_SPINS.to_vec(),
+            special_backoffs: None,
+            backoffs_per_event: events::BACKOFFS_PER_EVENT,
+            work: Work { batches: 0, lock_requests: 0 },
+            observer: None,
+            symbols_missing: false,
+            storage: Storage::default(),
+        }
+    }
+
     /// What the workload does on a version, by a seed.
     pub fn truth(&self, version: &'static VersionData, seed: u64) -> Truth {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut stacks = StackTable::new(version, seed);
         let mut kinds = Vec::new();
-        events::add_yields(version, self, &mut stacks, &mut kinds, &mut random);
-        events::add_backoffs(version, self, &mut stacks, &mut kinds, &mut random);
-        events::add_latches(version, self, &mut stacks, &mut kinds);
-        events::add_statements(version, self, &mut stacks, &mut kinds);
+        let callers = Callers::new(self);
+        events::add_yields(version, self, &callers, &mut stacks, &mut kinds, &mut random);
+        events::add_backoffs(version, self, &callers, &mut stacks, &mut kinds, &mut random);
+        waits::add_waits(version, &self.waits, &callers, &mut stacks, &mut kinds, &mut random);
+        events::add_statements(version, self, &callers, &mut stacks, &mut kinds);
         background::add_events(version, &mut stacks, &mut kinds);
         // A kind's first event comes at another part of its interval than its neighbour's, so that together they are
         // even.
@@ -91,11 +124,9 @@ impl Recipe {
                 *phase = index * 618 % 1_000;
             }
         }
-        let (latches, latch_ms) = self.buffer_latches;
-        let mut waits = self.waits.clone();
-        waits.push(("SOS_SCHEDULER_YIELD", self.yield_count(), self.yield_wait_ms(), self.yield_signal_ms()));
-        waits.push(("PAGELATCH_SH", latches, latch_ms, latch_ms * 96 / 100));
-        let load = Increments { waits: &waits, latches: &[("BUFFER", latches, latch_ms)], spinlocks: &self.spins };
+        let waits = self.wait_increments();
+        let latches: Vec<LatchIncrement> = self.waits.iter().filter_map(Waits::latches).collect();
+        let load = Increments { waits: &waits, latches: &latches, spinlocks: &self.spins };
         Truth {
             counters: background::counters(version, load),
             throughput: Throughput {
@@ -108,21 +139,36 @@ impl Recipe {
             connections: self.connections,
             event_sessions: self.observer.iter().map(|(_, ddl)| *ddl).collect(),
             symbols_missing: self.symbols_missing,
+            storage: Storage { statements: self.statements(), ..self.storage.clone() },
         }
+    }
+
+    /// The statements that it runs: those of its plan cache, or its one.
+    pub fn statements(&self) -> Vec<CachedStatement> {
+        if !self.storage.statements.is_empty() {
+            return self.storage.statements.clone();
+        }
+        // Each asks for one lock on its table.
+        let executions = self.work.lock_requests;
+        let cpu_ms = self.machine.burst_cpu_ms();
+        vec![CachedStatement { hash: ONE_STATEMENT, text: self.statement, share: 1_000, executions, cpu_ms }]
+    }
+
+    /// What it adds to wait statistics: yields, and other waits as often as they stand there.
+    fn wait_increments(&self) -> Vec<WaitIncrement> {
+        let yields = self.yields.iter().map(|yields| (YIELD, yields.count, yields.wait_ms, yields.signal_ms));
+        let others = self.waits.iter().map(|waits| (waits.wait_type, waits.count, waits.wait_ms, waits.signal_ms));
+        yields.chain(others).collect()
+    }
+
+    /// Waits, wait time and signal wait time in ms of a type in one burst.
+    pub fn total(&self, wait_type: &str) -> (u64, u64, u64) {
+        let of_type = self.wait_increments().into_iter().filter(|(name, ..)| *name == wait_type);
+        of_type.fold((0, 0, 0), |sum, (_, count, wait, signal)| (sum.0 + count, sum.1 + wait, sum.2 + signal))
     }
 
     /// Yields of one burst.
     pub fn yield_count(&self) -> u64 {
-        self.yields.iter().map(|yields| yields.count).sum()
-    }
-
-    /// Their wait time in ms.
-    pub fn yield_wait_ms(&self) -> u64 {
-        self.yields.iter().map(|yields| yields.wait_ms).sum()
-    }
-
-    /// Their signal wait time in ms.
-    pub fn yield_signal_ms(&self) -> u64 {
-        self.yields.iter().map(|yields| yields.signal_ms).sum()
+        self.total(YIELD).0
     }
 }

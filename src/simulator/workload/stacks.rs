@@ -2,6 +2,7 @@
 //!
 //! What a client sees is cut to the version's depth when it is written.
 
+use crate::model::ServerVersion;
 use crate::simulator::modules::{self, Module};
 use crate::simulator::versions::VersionData;
 
@@ -94,6 +95,36 @@ pub const WAIT_COMPLETED: [&str; 3] = [
 /// On top of a wait that begins.
 pub const WAIT_BEGIN: [&str; 3] =
     ["sqldk!XeSosPkg::wait_info::Publish+0x138", "sqldk!SOS_Task::PreWait+0x1a9", "sqldk!SOS_Scheduler::Suspend+0x6b"];
+
+/// On top of a wait outside of the scheduler that begins: the names of its end's, the rest invented.
+pub const EXTERNAL_BEGIN: [&str; 3] = [
+    "sqldk!XeSosPkg::wait_info_external::Publish+0x141",
+    "sqldk!SOS_Task::PushWait+0x8d",
+    "sqldk!SOS_Task::AutoSwitchPreemptive::AutoSwitchPreemptive+0x5e",
+];
+
+/// On top of a wait outside of the scheduler that ended: popped in a destructor (published captures).
+pub const EXTERNAL_END: [&str; 4] = [
+    "sqldk!XeSosPkg::wait_info_external::Publish+0x141",
+    "sqldk!SOS_Scheduler::UpdateWaitTimeStats+0x33e",
+    "sqldk!SOS_Task::PopWait+0x7b",
+    "sqldk!SOS_Task::AutoSwitchPreemptive::~AutoSwitchPreemptive+0x49",
+];
+
+/// Under the event's own frames of any wait for a latch.
+pub const LATCH_SUSPENDED: [&str; 2] = ["sqlmin!LatchBase::Suspend+0x5a7", "sqlmin!LatchBase::AcquireInternal+0x415"];
+
+/// On top of a wait for a latch that ended, in latch_suspend_end (published captures).
+pub const LATCH_SUSPEND_END: &str = "sqlmin!XeSqlPkg::latch_suspend_end::Publish+0x13c";
+
+/// What a task that waits waits in: one class up to 2017, another in published stacks of later versions.
+pub fn primitive(version: &VersionData) -> &'static str {
+    if version.version >= ServerVersion::V2019 {
+        "sqldk!WaitableBase::Wait+0x1c3"
+    } else {
+        "sqldk!EventInternal<SuspendQueueSLock>::Wait+0x1f2"
+    }
+}
 
 /// Under a batch: from request processing to the thread's start.
 pub fn batch_bottom(version: &VersionData) -> Vec<&'static str> {

@@ -43,8 +43,8 @@ GO
 -- before: what this build offers
 SELECT o.object_type, o.name
 FROM sys.dm_xe_objects AS o
-WHERE o.name IN (N'callstack', N'callstack_rva', N'histogram', N'asynchronous_bucketizer',
-                 N'wait_info', N'wait_completed', N'spinlock_backoff');
+WHERE o.name IN (N'callstack', N'callstack_rva', N'query_hash', N'histogram', N'asynchronous_bucketizer')
+   OR o.object_type = N'event' AND o.name IN (N'wait_info');
 GO
 
 -- before: fields of the event on this build
@@ -94,7 +94,7 @@ GO
 -- before: event rate, read twice, 2 s apart
 SELECT w.waiting_tasks_count AS events
 FROM sys.dm_os_wait_stats AS w
-WHERE w.wait_type = N'SOS_SCHEDULER_YIELD';
+WHERE w.wait_type IN (N'SOS_SCHEDULER_YIELD');
 GO
 
 -- before: options of event sessions here

@@ -43,8 +43,8 @@ GO
 -- before: what this build offers
 SELECT o.object_type, o.name
 FROM sys.dm_xe_objects AS o
-WHERE o.name IN (N'callstack', N'callstack_rva', N'histogram', N'asynchronous_bucketizer',
-                 N'wait_info', N'wait_completed', N'spinlock_backoff');
+WHERE o.name IN (N'callstack', N'callstack_rva', N'query_hash', N'histogram', N'asynchronous_bucketizer')
+   OR o.object_type = N'event' AND o.name IN (N'spinlock_backoff');
 GO
 
 -- before: fields of the event on this build
@@ -78,9 +78,11 @@ SELECT l.latch_class, l.waiting_requests_count, l.wait_time_ms
 FROM sys.dm_os_latch_stats AS l;
 SELECT w.wait_type, w.waiting_tasks_count, w.wait_time_ms, w.signal_wait_time_ms
 FROM sys.dm_os_wait_stats AS w;
-SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name, c.cntr_value
+SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name,
+       RTRIM(c.instance_name) AS instance_name, c.cntr_value
 FROM sys.dm_os_performance_counters AS c
-WHERE c.counter_name = N'Batch Requests/sec';
+WHERE c.counter_name IN (N'Batch Requests/sec', N'Index Searches/sec', N'Version Generation rate (KB/s)',
+                         N'Version Cleanup rate (KB/s)', N'Version Store Size (KB)');
 GO
 
 -- before: CPU, read twice, 2 s apart
@@ -143,7 +145,8 @@ ADD EVENT sqlos.spinlock_backoff (
     WHERE package0.counter <= 1000000
 )
 ADD TARGET package0.histogram (
-    SET filtering_event_name = N'sqlos.spinlock_backoff', slots = 512, source_type = 0, source = N'type'
+    SET filtering_event_name = N'sqlos.spinlock_backoff', slots = 512,
+        source_type = 0, source = N'type'
 )
 WITH (
     MAX_MEMORY = 8192 KB,
@@ -185,7 +188,7 @@ GO
 CREATE EVENT SESSION [xestack:1:spinlock:<run id>:<host>:<boot>:<process>:<deadline>:3656:<checksum>] ON SERVER
 ADD EVENT sqlos.spinlock_backoff (
     ACTION (package0.callstack)
-    WHERE type = 0 /* spinlock_types: the dominant ones, looked up at run time */ AND package0.counter <= 1000000
+    WHERE type = 0 /* spinlock_types: the leading ones, looked up at run time */ AND package0.counter <= 1000000
 )
 ADD TARGET package0.histogram (
     SET filtering_event_name = N'sqlos.spinlock_backoff', slots = 1024,
@@ -220,9 +223,11 @@ SELECT l.latch_class, l.waiting_requests_count, l.wait_time_ms
 FROM sys.dm_os_latch_stats AS l;
 SELECT w.wait_type, w.waiting_tasks_count, w.wait_time_ms, w.signal_wait_time_ms
 FROM sys.dm_os_wait_stats AS w;
-SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name, c.cntr_value
+SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name,
+       RTRIM(c.instance_name) AS instance_name, c.cntr_value
 FROM sys.dm_os_performance_counters AS c
-WHERE c.counter_name = N'Batch Requests/sec';
+WHERE c.counter_name IN (N'Batch Requests/sec', N'Index Searches/sec', N'Version Generation rate (KB/s)',
+                         N'Version Cleanup rate (KB/s)', N'Version Store Size (KB)');
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s
@@ -269,9 +274,11 @@ SELECT l.latch_class, l.waiting_requests_count, l.wait_time_ms
 FROM sys.dm_os_latch_stats AS l;
 SELECT w.wait_type, w.waiting_tasks_count, w.wait_time_ms, w.signal_wait_time_ms
 FROM sys.dm_os_wait_stats AS w;
-SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name, c.cntr_value
+SELECT RTRIM(c.object_name) AS object_name, RTRIM(c.counter_name) AS counter_name,
+       RTRIM(c.instance_name) AS instance_name, c.cntr_value
 FROM sys.dm_os_performance_counters AS c
-WHERE c.counter_name = N'Batch Requests/sec';
+WHERE c.counter_name IN (N'Batch Requests/sec', N'Index Searches/sec', N'Version Generation rate (KB/s)',
+                         N'Version Cleanup rate (KB/s)', N'Version Store Size (KB)');
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s

@@ -74,6 +74,8 @@ fn idle_waits_come_last_and_share_nothing() {
         rows,
         [("LCK_M_X", "0.75".to_owned()), ("SPINLOCK_EXT2", "0.25".to_owned()), ("SLEEP_TASK", "0.00".to_owned())]
     );
+    let categories: Vec<Option<&str>> = report.waits.iter().map(|row| row.category.as_deref()).collect();
+    assert_eq!(categories, [Some("lock"), None, Some("idle")]);
     let idle = finding(&report, "idle_waits");
     assert_eq!((idle.state.as_str(), idle.value), ("uncategorised", Some(1_000_000.0)));
     assert!(idle.text.contains("SLEEP_TASK") && idle.text.contains("SPINLOCK_EXT2"), "{}", idle.text);

@@ -479,3 +479,51 @@ pub(crate) fn with_spins(mut evidence: Evidence, spins: i64) -> Evidence {
     }
     evidence
 }
+
+/// Ends of waits of these types.
+pub(crate) fn waits_of(types: &str) -> EventContext {
+    EventContext { event: Some("sqlos.wait_info".to_owned()), wait_type: Some(types.to_owned()) }
+}
+
+/// A wait for a latch, in the function that wants it and those under it.
+pub(crate) fn latch_stack(wanted_by: &[&str]) -> Stack {
+    const LATCH: [&str; 6] = [
+        "sqldk.dll!XeSosPkg::wait_info::Publish+0x138",
+        "sqldk.dll!SOS_Scheduler::UpdateWaitTimeStats+0x2bc",
+        "sqldk.dll!SOS_Task::PostWait+0x9e",
+        "sqldk.dll!EventInternal<SuspendQueueSLock>::Wait+0x1fb",
+        "sqlmin.dll!LatchBase::Suspend+0x812",
+        "sqlmin.dll!LatchBase::AcquireInternal+0x2c1",
+    ];
+    stack(&[&LATCH[..], wanted_by].concat())
+}
+
+/// A session whose target counts by something else than stacks: (value, events).
+pub(crate) fn bucketed_session(context: EventContext, bucket: &str, counts: &[(&str, u64)]) -> SessionEvidence {
+    let mut session = session(context, counts.iter().map(|(_, count)| (*count, Stack::default())).collect());
+    for (slot, (value, _)) in session.target.iter_mut().flat_map(|target| &mut target.slots).zip(counts) {
+        slot.value = (*value).to_owned();
+    }
+    SessionEvidence { name: bucket.to_owned(), bucket: Some(bucket.to_owned()), ..session }
+}
+
+/// Rows of `sys.dm_os_performance_counters`: counter and value.
+pub(crate) fn performance_table(rows: &[(&str, i64)]) -> Table {
+    let rows = rows
+        .iter()
+        .map(|&(counter, value)| vec![text("SQLServer:Object"), text(counter), text(""), Value::Integer(value)]);
+    table(&["object_name", "counter_name", "instance_name", "cntr_value"], rows.collect())
+}
+
+/// The verdict in words: summary, reasons, next steps with their risks.
+pub(crate) fn words_of(report: &Report) -> String {
+    let verdict = &report.verdict;
+    let reasons = verdict.reasons.iter().map(|reason| reason.text.clone());
+    let steps = verdict.next_steps.iter().map(|step| format!("{} ({})", step.text, step.risk));
+    std::iter::once(verdict.summary.clone()).chain(reasons).chain(steps).collect::<Vec<_>>().join("\n")
+}
+
+/// Kind, subject and confidence of the verdict.
+pub(crate) fn answer(report: &Report) -> (xestack::model::VerdictKind, Option<&str>, xestack::model::Confidence) {
+    (report.verdict.kind, report.verdict.subject.as_deref(), report.verdict.confidence)
+}

@@ -4,13 +4,17 @@ use proptest::{collection::vec, option, prelude::*};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use xestack::model::{
-    Address, Basis, Capture, ClassTotal, Confidence, Finding, Frame, Gate, Interval, LatchRow, Mark, NextStep, Problem,
-    Reason, Report, SCHEMA, ServerIdentity, ServerVersion, SessionOutcome, SessionReport, Severity, Share, SpinlockRow,
-    StackClass, StackItem, Stacks, StoppedBy, Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
+    Address, Answer, Basis, Capture, ClassTotal, Confidence, DatabaseRow, FilePoint, FileRow, Finding, Frame, Gate,
+    Interval, LatchRow, Mark, NextStep, PageRow, Problem, QueryRow, Reason, Report, SCHEMA, ServerIdentity,
+    ServerVersion, SessionOutcome, SessionReport, Severity, Share, SpinlockRow, StackClass, StackItem, Stacks,
+    StoppedBy, Tool, TraceFlagUse, UtcMicros, Verdict, VerdictKind, WaitRow, Window,
 };
 
 /// Years 0 to 9999: what RFC 3339 can write.
 const WRITABLE_TIMES: std::ops::Range<i64> = -62_167_219_200_000_000..253_402_300_800_000_000;
+
+const VERDICTS: [VerdictKind; 4] =
+    [VerdictKind::CpuBoundYields, VerdictKind::FileLatency, VerdictKind::NoContention, VerdictKind::Inconclusive];
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -36,7 +40,13 @@ fn maybe<T: std::fmt::Debug>(inner: impl Strategy<Value = T>) -> impl Strategy<V
 }
 
 fn mark() -> impl Strategy<Value = Option<Mark>> {
-    maybe(prop_oneof![Just(Mark::New), Just(Mark::Reset), Just(Mark::Restarted), Just(Mark::Missing)])
+    maybe(prop_oneof![
+        Just(Mark::New),
+        Just(Mark::Reset),
+        Just(Mark::Restarted),
+        Just(Mark::Missing),
+        Just(Mark::Renamed)
+    ])
 }
 
 fn class() -> impl Strategy<Value = StackClass> {
@@ -183,7 +193,7 @@ fn share() -> impl Strategy<Value = Share> {
 }
 
 fn verdict() -> impl Strategy<Value = Verdict> {
-    let kind = proptest::sample::select(vec![VerdictKind::CpuBoundYields, VerdictKind::Inconclusive]);
+    let kind = proptest::sample::select(VERDICTS.to_vec());
     let shares = vec(share(), 13)
         .prop_map(|shares| StackClass::ALL.into_iter().zip(shares).collect::<BTreeMap<StackClass, Share>>());
     let reasons = vec((text(), vec(text(), 0..3)).prop_map(|(text, evidence)| Reason { text, evidence }), 0..3);
@@ -213,9 +223,10 @@ fn finding() -> impl Strategy<Value = Finding> {
 }
 
 fn wait() -> impl Strategy<Value = WaitRow> {
-    (text(), number(), number(), number(), number(), real(), mark()).prop_map(
-        |(wait_type, waiting_tasks, wait_ms, resource_ms, signal_ms, share, mark)| WaitRow {
+    ((text(), maybe(text())), number(), number(), number(), number(), real(), mark()).prop_map(
+        |((wait_type, category), waiting_tasks, wait_ms, resource_ms, signal_ms, share, mark)| WaitRow {
             wait_type,
+            category,
             waiting_tasks,
             wait_ms,
             resource_ms,
@@ -253,6 +264,124 @@ fn spinlock() -> impl Strategy<Value = SpinlockRow> {
     )
 }
 
+fn signed() -> impl Strategy<Value = i64> {
+    prop_oneof![-100..100i64, any::<i64>(), Just(i64::MIN), Just(i64::MAX)]
+}
+
+fn point() -> impl Strategy<Value = FilePoint> {
+    (number(), number(), number(), maybe(real()), maybe(real())).prop_map(
+        |(at_ms, reads, writes, read_latency_ms, write_latency_ms)| FilePoint {
+            at_ms,
+            reads,
+            writes,
+            read_latency_ms,
+            write_latency_ms,
+        },
+    )
+}
+
+fn file() -> impl Strategy<Value = FileRow> {
+    let names = (text(), text(), text(), signed(), signed());
+    let counters = (number(), number(), number(), number(), number(), number(), maybe(number()), maybe(number()));
+    let means = vec(maybe(real()), 7);
+    let space = (maybe(number()), maybe(signed()));
+    (names, counters, means, space, vec(point(), 0..16), mark()).prop_map(
+        |(names, counters, means, space, series, mark)| FileRow {
+            database: names.0,
+            file: names.1,
+            kind: names.2,
+            database_id: names.3,
+            file_id: names.4,
+            reads: counters.0,
+            writes: counters.1,
+            read_bytes: counters.2,
+            write_bytes: counters.3,
+            read_stall_ms: counters.4,
+            write_stall_ms: counters.5,
+            queued_read_ms: counters.6,
+            queued_write_ms: counters.7,
+            read_latency_ms: means[0],
+            write_latency_ms: means[1],
+            latency_ms: means[2],
+            bytes_per_read: means[3],
+            bytes_per_write: means[4],
+            cumulative_read_latency_ms: means[5],
+            cumulative_write_latency_ms: means[6],
+            size_bytes: space.0,
+            growth_bytes: space.1,
+            series,
+            mark,
+        },
+    )
+}
+
+fn database() -> impl Strategy<Value = DatabaseRow> {
+    let settings = vec(maybe(any::<bool>()), 4);
+    let numbers = vec(maybe(number()), 7);
+    (text(), 0..8i64, maybe(text()), maybe(text()), settings, numbers, maybe(signed()), mark()).prop_map(
+        |(database, database_id, snapshot_of, delayed_durability, settings, numbers, growth, mark)| DatabaseRow {
+            database,
+            database_id,
+            snapshot_of,
+            read_committed_snapshot: settings[0],
+            snapshot_isolation: settings[1],
+            accelerated_recovery: settings[2],
+            delayed_durability,
+            readable_secondary: settings[3],
+            version_store_kb: numbers[0],
+            version_store_growth_kb: growth,
+            persistent_version_store_kb: numbers[1],
+            transactions: numbers[2],
+            log_flushes: numbers[3],
+            log_bytes_flushed: numbers[4],
+            log_flush_waits: numbers[5],
+            log_flush_wait_ms: numbers[6],
+            mark,
+        },
+    )
+}
+
+fn page() -> impl Strategy<Value = PageRow> {
+    (text(), signed(), signed(), signed(), text(), number(), real(), text()).prop_map(
+        |(database, database_id, file_id, page_id, page_type, waits, share, basis)| PageRow {
+            database,
+            database_id,
+            file_id,
+            page_id,
+            page_type,
+            waits,
+            share,
+            basis,
+        },
+    )
+}
+
+fn query() -> impl Strategy<Value = QueryRow> {
+    (text(), number(), maybe(share()), maybe(text()), maybe(number()), maybe(number())).prop_map(
+        |(query_hash, events, share, statement, executions, cpu_ms)| QueryRow {
+            query_hash,
+            events,
+            share,
+            statement,
+            executions,
+            cpu_ms,
+        },
+    )
+}
+
+type Rows = (Vec<Answer>, Vec<FileRow>, Vec<DatabaseRow>, Vec<PageRow>, Vec<QueryRow>);
+
+fn rows() -> impl Strategy<Value = Rows> {
+    let answer = (text(), verdict()).prop_map(|(scenario, verdict)| Answer { scenario, verdict });
+    (vec(answer, 0..2), few(file()), few(database()), few(page()), few(query()))
+}
+
+/// Seldom more than a table shows.
+fn few<T: std::fmt::Debug + Clone + 'static>(row: impl Strategy<Value = T> + 'static) -> impl Strategy<Value = Vec<T>> {
+    let row = row.boxed();
+    prop_oneof![9 => vec(row.clone(), 0..3), 1 => vec(row, 11..13)]
+}
+
 pub(super) fn report() -> impl Strategy<Value = Report> {
     (
         capture(),
@@ -262,21 +391,22 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         vec(wait(), 0..13),
         vec(latch(), 0..3),
         vec(spinlock(), 0..13),
+        rows(),
     )
-        .prop_map(|(capture, verdict, findings, stacks, waits, latches, spinlocks)| Report {
+        .prop_map(|(capture, verdict, findings, stacks, waits, latches, spinlocks, rows)| Report {
             schema: SCHEMA.to_owned(),
             tool: Tool { name: "xestack".to_owned(), version: "0.1.0".to_owned() },
             capture,
             verdict,
-            further: vec![],
+            further: rows.0,
             findings,
             stacks,
             waits,
             latches,
             spinlocks,
-            files: vec![],
-            databases: vec![],
-            pages: vec![],
-            queries: vec![],
+            files: rows.1,
+            databases: rows.2,
+            pages: rows.3,
+            queries: rows.4,
         })
 }

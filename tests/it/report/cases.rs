@@ -33,7 +33,7 @@ const YIELD_FRAMES: [(&str, &str, u64); 17] = [
     ("sqllang", "CSQLSource::Execute", 0x319),
 ];
 
-fn named((module, symbol, offset): &(&str, &str, u64)) -> Frame {
+pub(super) fn named((module, symbol, offset): &(&str, &str, u64)) -> Frame {
     Frame {
         text: format!("{module}!{symbol}+0x{offset:x}"),
         module: Some((*module).to_owned()),
@@ -49,7 +49,7 @@ pub(super) fn shares(unresolved: f64, proven: &[(StackClass, f64)]) -> BTreeMap<
     StackClass::ALL.into_iter().map(|class| (class, share(class))).collect()
 }
 
-fn session(name: &str, buckets: u64, used: u64) -> SessionReport {
+pub(super) fn session(name: &str, buckets: u64, used: u64) -> SessionReport {
     SessionReport {
         name: name.to_owned(),
         event: Some("sqlos.wait_info".to_owned()),
@@ -84,9 +84,10 @@ fn window() -> Window {
     Window { started_at, ended_at: UtcMicros(started_at.0 + 10_004_000), elapsed_ms: 10_004 }
 }
 
-fn wait(wait_type: &str, waiting_tasks: u64, wait_ms: u64, signal_ms: u64, total_ms: u64) -> WaitRow {
+pub(super) fn wait(wait_type: &str, waiting_tasks: u64, wait_ms: u64, signal_ms: u64, total_ms: u64) -> WaitRow {
     WaitRow {
         wait_type: wait_type.to_owned(),
+        category: Some("other".to_owned()),
         waiting_tasks,
         wait_ms,
         resource_ms: wait_ms - signal_ms,
@@ -96,7 +97,7 @@ fn wait(wait_type: &str, waiting_tasks: u64, wait_ms: u64, signal_ms: u64, total
     }
 }
 
-fn spinlock(name: &str, collisions: u64, spins: u64, sleep_time_ms: u64, backoffs: u64) -> SpinlockRow {
+pub(super) fn spinlock(name: &str, collisions: u64, spins: u64, sleep_time_ms: u64, backoffs: u64) -> SpinlockRow {
     let cycles = |each: f64| (spins as f64 * each / CYCLES_OF_WINDOW).min(1.0);
     SpinlockRow {
         name: name.to_owned(),
@@ -111,11 +112,11 @@ fn spinlock(name: &str, collisions: u64, spins: u64, sleep_time_ms: u64, backoff
     }
 }
 
-fn gate(name: &str, value: Option<f64>, needed: &str, met: bool) -> Gate {
+pub(super) fn gate(name: &str, value: Option<f64>, needed: &str, met: bool) -> Gate {
     Gate { name: name.to_owned(), value, needed: needed.to_owned(), met }
 }
 
-fn reason(text: &str, evidence: &[&str]) -> Reason {
+pub(super) fn reason(text: &str, evidence: &[&str]) -> Reason {
     Reason { text: text.to_owned(), evidence: evidence.iter().map(|&cited| cited.to_owned()).collect() }
 }
 

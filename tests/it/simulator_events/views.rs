@@ -7,7 +7,7 @@ use xestack::simulator::host::Host;
 use xestack::simulator::value::{Datum, SqlType};
 use xestack::simulator::views;
 
-fn fits(sql_type: SqlType, value: &Datum) -> bool {
+pub(crate) fn fits(sql_type: SqlType, value: &Datum) -> bool {
     match (sql_type, value) {
         (SqlType::Bit, Datum::Bit(_))
         | (SqlType::BigInt, Datum::Int(_))
@@ -64,9 +64,11 @@ fn every_row_fits_its_columns() {
         }
         let expected = [
             "dm_os_cluster_nodes",
+            "dm_exec_sql_text",
             "dm_io_pending_io_requests",
             "dm_hadr_database_replica_states",
             "dm_hadr_availability_replica_states",
+            "availability_replicas",
             "server_permissions",
             "triggers",
             "trigger_events",

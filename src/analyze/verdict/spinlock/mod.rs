@@ -4,7 +4,7 @@ mod limits;
 mod next_steps;
 mod reasons;
 
-use super::{confidence_name, confidence_of};
+use super::{confidence_of, limited};
 use crate::{
     analyze::{
         facts::Facts,
@@ -68,9 +68,7 @@ fn summary(
     if let (Conclusion::Contention, [first, ..]) = (conclusion, suspects.as_slice()) {
         sentences.push(format!("Another event session, {first}, ran in the window and can be what causes it."));
     }
-    if let Some(first) = limits.first().filter(|_| confidence != Confidence::High) {
-        sentences.push(format!("Confidence is {}: {first}.", confidence_name(confidence)));
-    }
+    sentences.extend(limited(confidence, limits));
     sentences.join(" ")
 }
 

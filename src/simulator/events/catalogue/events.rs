@@ -10,10 +10,12 @@ const UINT32: FieldType = Integer("uint32");
 
 const WAIT_INFO: &str = "Occurs when there is a wait on a SQLOS controlled resource.";
 
+const WAIT_INFO_EXTERNAL: &str = "Occurs when a SQLOS task switches to preemptive mode to execute work.";
+
 /// Events. Fields of the wait events follow published captures of 2012 to 2014, 2016 and 2025. Assumed: those of
-/// wait_info on 2008 R2, those of spinlock_backoff but for `type`, `backoffs` and `worker`, that wait_completed begins with
+/// wait_info on 2008 R2, that wait_resource is text from 2022 on already, those of spinlock_backoff but for `type`, `backoffs` and `worker`, that wait_completed begins with
 /// 2016, and the completed batches and calls with 2012.
-pub(super) static EVENTS: [EventObject; 13] = [
+pub(super) static EVENTS: [EventObject; 15] = [
     EventObject {
         package: "sqlos",
         name: "wait_info",
@@ -58,7 +60,7 @@ pub(super) static EVENTS: [EventObject; 13] = [
         ],
         attributes: &[],
         no_block: true,
-        versions: VersionRange::between(ServerVersion::V2016, ServerVersion::V2022),
+        versions: VersionRange::between(ServerVersion::V2016, ServerVersion::V2019),
     },
     EventObject {
         package: "sqlos",
@@ -73,12 +75,21 @@ pub(super) static EVENTS: [EventObject; 13] = [
         ],
         attributes: &[],
         no_block: true,
-        versions: VersionRange::since(ServerVersion::V2025),
+        versions: VersionRange::since(ServerVersion::V2022),
     },
     EventObject {
         package: "sqlos",
         name: "wait_info_external",
-        description: "Occurs when a SQLOS task switches to preemptive mode to execute work.",
+        description: WAIT_INFO_EXTERNAL,
+        fields: &[("wait_type", Map("wait_types")), ("opcode", Map("event_opcode")), ("duration", UINT64)],
+        attributes: &[],
+        no_block: true,
+        versions: VersionRange::until(ServerVersion::V2014),
+    },
+    EventObject {
+        package: "sqlos",
+        name: "wait_info_external",
+        description: WAIT_INFO_EXTERNAL,
         fields: &[
             ("wait_type", Map("wait_types")),
             ("opcode", Map("event_opcode")),
@@ -87,7 +98,21 @@ pub(super) static EVENTS: [EventObject; 13] = [
         ],
         attributes: &[],
         no_block: true,
-        versions: VersionRange::ALL,
+        versions: VersionRange::between(ServerVersion::V2016, ServerVersion::V2019),
+    },
+    EventObject {
+        package: "sqlos",
+        name: "wait_info_external",
+        description: WAIT_INFO_EXTERNAL,
+        fields: &[
+            ("wait_type", Map("wait_types")),
+            ("opcode", Map("event_opcode")),
+            ("duration", UINT64),
+            ("wait_resource", Text),
+        ],
+        attributes: &[],
+        no_block: true,
+        versions: VersionRange::since(ServerVersion::V2022),
     },
     EventObject {
         package: "sqlos",

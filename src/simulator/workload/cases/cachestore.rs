@@ -12,6 +12,8 @@
 use crate::simulator::workload::machine::{Machine, Node};
 use crate::simulator::workload::paths::yields;
 use crate::simulator::workload::recipe::{Recipe, Spins, Work, Yields};
+use crate::simulator::workload::storage::Storage;
+use crate::simulator::workload::waits::Waits;
 
 const MACHINE: Machine = Machine {
     nodes: &[
@@ -61,16 +63,17 @@ pub fn recipe() -> Recipe {
             paths: yields::checking_permissions(),
         }],
         waits: vec![
-            ("ASYNC_NETWORK_IO", 1_920, 3_118, 41),
-            ("CMEMTHREAD", 8_114, 1_904, 1_120),
-            ("WRITELOG", 44, 310, 8),
+            Waits::new("ASYNC_NETWORK_IO", 1_920, 3_118, 41),
+            Waits::new("CMEMTHREAD", 8_114, 1_904, 1_120),
+            Waits::new("WRITELOG", 44, 310, 8),
+            Waits::new("PAGELATCH_SH", 310, 288, 276).on("5:1:312"),
         ],
-        buffer_latches: (310, 288),
         spins: SPINS.to_vec(),
         backoffs_per_event: BACKOFFS_PER_EVENT,
         special_backoffs: None,
         work: Work { batches: 96_000, lock_requests: 410_000 },
         observer: None,
         symbols_missing: false,
+        storage: Storage::default(),
     }
 }

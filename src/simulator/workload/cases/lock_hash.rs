@@ -11,6 +11,8 @@ use crate::simulator::workload::events::BACKOFFS_PER_EVENT;
 use crate::simulator::workload::machine::Machine;
 use crate::simulator::workload::paths::yields;
 use crate::simulator::workload::recipe::{Recipe, Spins, Work, Yields};
+use crate::simulator::workload::storage::{CachedStatement, Storage};
+use crate::simulator::workload::waits::Waits;
 
 /// Yields of one burst.
 pub const YIELDS: u64 = 20_647;
@@ -34,12 +36,39 @@ pub const FEW_SPINS: [Spins; 2] = [
     Spins { spinlock: "SOS_OBJECT_STORE", collisions: 73, spins: 305, sleep_time: 0, backoffs: 0 },
 ];
 
+/// The statements in the plan cache: that of the 50 connections, and two that run beside it (invented).
+const STATEMENTS: [CachedStatement; 3] = [
+    CachedStatement {
+        hash: 0x8f2c_41d0_77aa_10e3,
+        text: COUNT_ROWS,
+        share: 920,
+        executions: 9_262_500,
+        cpu_ms: 69_180,
+    },
+    CachedStatement {
+        hash: 0x2b90_6e15_c4d7_f308,
+        text: "SELECT TOP (1) c1 FROM dbo.OneRow WHERE c1 >= @from ORDER BY c1;",
+        share: 50,
+        executions: 237_500,
+        cpu_ms: 3_760,
+    },
+    CachedStatement {
+        hash: 0xd41e_58f7_093b_6ca2,
+        text: "UPDATE STATISTICS dbo.OneRow WITH SAMPLE 10 PERCENT;",
+        share: 30,
+        executions: 3,
+        cpu_ms: 2_260,
+    },
+];
+
+const COUNT_ROWS: &str = "SELECT @c = COUNT(*) FROM dbo.OneRow WHERE c1 = 1;";
+
 /// What the workload is made of.
 pub fn recipe() -> Recipe {
     Recipe {
         machine: Machine::SATURATED,
         connections: 50,
-        statement: "SELECT @c = COUNT(*) FROM dbo.OneRow WHERE c1 = 1;",
+        statement: COUNT_ROWS,
         yields: vec![Yields {
             count: YIELDS,
             wait_ms: YIELD_WAIT_MS,
@@ -50,12 +79,12 @@ pub fn recipe() -> Recipe {
         }],
         // What is not a yield adds up to 0.57 % of the wait time.
         waits: vec![
-            ("ASYNC_NETWORK_IO", 61, 1_118, 6),
-            ("WRITELOG", 18, 214, 3),
-            ("MEMORY_ALLOCATION_EXT", 4_120, 609, 0),
-            ("RESERVED_MEMORY_ALLOCATION_EXT", 210, 270, 0),
+            Waits::new("ASYNC_NETWORK_IO", 61, 1_118, 6),
+            Waits::new("WRITELOG", 18, 214, 3),
+            Waits::new("MEMORY_ALLOCATION_EXT", 4_120, 609, 0),
+            Waits::new("RESERVED_MEMORY_ALLOCATION_EXT", 210, 270, 0),
+            Waits::new("PAGELATCH_SH", 402, 412, 395).on("5:1:312"),
         ],
-        buffer_latches: (402, 412),
         spins: SPINS.to_vec(),
         backoffs_per_event: BACKOFFS_PER_EVENT,
         special_backoffs: None,
@@ -63,5 +92,6 @@ pub fn recipe() -> Recipe {
         work: Work { batches: 0, lock_requests: 9_500_000 },
         observer: None,
         symbols_missing: false,
+        storage: Storage { statements: STATEMENTS.to_vec(), ..Storage::default() },
     }
 }

@@ -10,6 +10,7 @@ use crate::simulator::workload::cases::lock_hash;
 use crate::simulator::workload::machine::{Machine, Node};
 use crate::simulator::workload::paths::yields;
 use crate::simulator::workload::recipe::{Recipe, Work, Yields};
+use crate::simulator::workload::waits::Waits;
 
 const MACHINE: Machine = Machine {
     nodes: &[Node { schedulers: 8, loaded_cpu_percent: 35, queue: (0, 0) }],
@@ -29,8 +30,11 @@ pub fn recipe() -> Recipe {
             shortest_ms: 50,
             paths: yields::counting_rows(),
         }],
-        waits: vec![("ASYNC_NETWORK_IO", 61, 418, 6), ("WRITELOG", 18, 114, 3)],
-        buffer_latches: (40, 41),
+        waits: vec![
+            Waits::new("ASYNC_NETWORK_IO", 61, 418, 6),
+            Waits::new("WRITELOG", 18, 114, 3),
+            Waits::new("PAGELATCH_SH", 40, 41, 39).on("5:1:312"),
+        ],
         spins: lock_hash::FEW_SPINS.to_vec(),
         work: Work { batches: 0, lock_requests: 2_400_000 },
         ..lock_hash::recipe()

@@ -1,6 +1,13 @@
 //! Owns the call paths of the workloads. Names follow published stacks; names and offsets that none gives are invented.
 
 pub mod backoffs;
+pub mod files;
+pub mod log;
+pub mod pages;
+pub mod snapshots;
+pub mod tracing;
+pub mod versions;
+pub mod waits;
 pub mod yields;
 
 /// A call path, leaf first and without the frames of request processing, and how often it is taken.
@@ -59,6 +66,20 @@ pub const STATEMENTS: [&str; 3] = [
     "sqllang!CMsqlExecContext::FExecute+0x58b",
     "sqllang!CSQLSource::Execute+0x319",
 ];
+
+/// A statement that changes rows, from its update operator on: published for inserts.
+const CHANGING_ROWS: [&str; 5] = [
+    "sqlmin!CQScanUpdateNew::GetRow+0x43d",
+    "sqlmin!CQueryScan::GetRow+0x81",
+    "sqllang!CXStmtQuery::ErsqExecuteQuery+0x36d",
+    "sqllang!CXStmtDML::XretDMLExecute+0x31c",
+    "sqllang!CXStmtDML::XretExecute+0xad",
+];
+
+/// Under whatever a statement that changes rows does.
+pub fn changing_rows() -> impl Iterator<Item = &'static str> {
+    CHANGING_ROWS.into_iter().chain(STATEMENTS)
+}
 
 /// Looking up a login's groups by their identifiers in a security cache: published for 2008 R2, offsets invented.
 pub const OWNER_LOOKUP: [&str; 10] = [

@@ -63,7 +63,14 @@ pub fn checking_permissions() -> Vec<Path> {
     ]
 }
 
-/// Waiting for a latch on a page of the index.
-pub fn buffer_read() -> Path {
-    Path::new(["sqlmin!BUF::AcquireLatch+0x62", "sqlmin!BPool::Get+0x2d3"], 1).below(INDEX_SEEK)
+/// The few quanta that end where a workload mostly waits: two return addresses, and checking for an abort.
+pub fn scanning() -> Vec<Path> {
+    let fetching = |offset: &str, weight: u64| {
+        Path::new(GIVING_UP, weight).below([format!("sqlmin!RowsetNewSS::FetchNextRow+{offset}")]).below(seek_from(5))
+    };
+    vec![
+        fetching("0x12a", 500),
+        fetching("0x1e1", 250),
+        Path::new(GIVING_UP, 250).below(["sqlmin!CQScanCountStarNew::GetRowHelper+0x9b"]).below(seek_from(7)),
+    ]
 }

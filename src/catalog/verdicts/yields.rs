@@ -1,7 +1,6 @@
-//! Owns the thresholds of verdicts. They are this project's own unless a source is named, and are printed with the verdict.
+//! Owns the thresholds of scenario `sos-yield`.
 
-use super::{Checked, pattern::any_matches};
-use crate::catalog::Pattern;
+use super::{NoContentionSettings, Settings, not_above_0, outside_0_to_1};
 use serde::Deserialize;
 
 /// How shares of events become a kind of verdict.
@@ -58,16 +57,6 @@ pub struct SpinSettings {
     pub spinning_from: f64,
 }
 
-/// When there is nothing to explain.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NoContentionSettings {
-    /// Share of non-idle wait time below which the target wait does not matter.
-    pub wait_share: f64,
-    /// Waits a second below which it does not matter.
-    pub events_per_second: f64,
-}
-
 /// How well events and counters must agree.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,11 +81,7 @@ pub struct YieldSettings {
     pub agreement: AgreementSettings,
 }
 
-impl Checked for YieldSettings {
-    fn fault(&self) -> Option<(String, String)> {
-        self.faults().into_iter().next()
-    }
-
+impl Settings for YieldSettings {
     fn faults(&self) -> Vec<(String, String)> {
         let shares = [
             ("shares.cpu_yield_low", self.shares.cpu_yield_low),
@@ -128,93 +113,4 @@ impl Checked for YieldSettings {
             .chain(fault(low_high, "spins.cycles_per_spin_high", "must be at least cycles_per_spin_low"))
             .collect()
     }
-}
-
-/// When the gates of `spinlock_backoff` are met.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SpinlockGateSettings {
-    /// Share of the CPU that a spinlock's spins are proven to take.
-    pub spin_cpu_share_low: f64,
-    /// Schedulers from which spinlock contention is known (Microsoft's guide to spinlock contention: 24 or more).
-    pub many_schedulers: u64,
-}
-
-/// How many events of one call stack are many.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BucketSettings {
-    /// Worth a look above this (Microsoft's guide to spinlock contention).
-    pub notable_events_per_minute: u64,
-    /// Likely a problem above this (the same guide).
-    pub problem_events_per_minute: u64,
-}
-
-/// When there is no spinlock contention to explain: below both.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NoBackoffSettings {
-    /// Back-offs a second.
-    pub backoffs_per_second: f64,
-    /// The most that all spins can have taken of the CPU.
-    pub spin_cpu_share_high: f64,
-}
-
-/// Event sessions that are no reason for doubt.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ObserverSettings {
-    harmless: Vec<Pattern>,
-}
-
-impl ObserverSettings {
-    /// Whether an event session of this name is known to cause no contention.
-    pub fn is_harmless(&self, session: &str) -> bool {
-        any_matches(&self.harmless, session)
-    }
-}
-
-/// Thresholds of scenario `spinlock`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SpinlockSettings {
-    /// Gates.
-    pub gates: SpinlockGateSettings,
-    /// Events a call stack.
-    pub buckets: BucketSettings,
-    /// Nothing to explain.
-    pub no_contention: NoBackoffSettings,
-    /// Others' event sessions.
-    pub observers: ObserverSettings,
-}
-
-impl Checked for SpinlockSettings {
-    fn fault(&self) -> Option<(String, String)> {
-        self.faults().into_iter().next()
-    }
-
-    fn faults(&self) -> Vec<(String, String)> {
-        let shares = [
-            ("gates.spin_cpu_share_low", self.gates.spin_cpu_share_low),
-            ("no_contention.spin_cpu_share_high", self.no_contention.spin_cpu_share_high),
-        ];
-        let positive = [("no_contention.backoffs_per_second", self.no_contention.backoffs_per_second)];
-        let order = || {
-            (self.buckets.problem_events_per_minute < self.buckets.notable_events_per_minute).then(|| {
-                let path = "buckets.problem_events_per_minute".to_owned();
-                (path, "must be at least notable_events_per_minute".to_owned())
-            })
-        };
-        outside_0_to_1(&shares).chain(not_above_0(&positive)).chain(order()).collect()
-    }
-}
-
-fn outside_0_to_1(values: &[(&str, f64)]) -> impl Iterator<Item = (String, String)> {
-    let outside = values.iter().filter(|(_, value)| !(0.0..=1.0).contains(value));
-    outside.map(|(path, _)| ((*path).to_owned(), "must be between 0 and 1".to_owned()))
-}
-
-fn not_above_0(values: &[(&str, f64)]) -> impl Iterator<Item = (String, String)> {
-    let not_above = values.iter().filter(|(_, value)| !(value.is_finite() && *value > 0.0));
-    not_above.map(|(path, _)| ((*path).to_owned(), "must be above 0".to_owned()))
 }
