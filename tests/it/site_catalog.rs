@@ -111,6 +111,9 @@ async fn it_captures_on_the_simulated_server_and_leaves_nothing() {
     let report = analyze::analyze(&outcome.evidence, &catalog, tool);
     assert!(report.waits.iter().any(|row| row.wait_type == "CMEMTHREAD" && row.waiting_tasks > 0));
     assert_eq!(report.capture.scenario.as_deref(), Some("cmemthread"));
+    let rules: Vec<_> = report.stacks.items.iter().map(|stack| stack.rule.as_deref()).collect();
+    assert_eq!(rules, [Some("memory-object-of-statements")]);
+    assert_eq!(report.stacks.items[0].area.as_deref(), Some("query execution"));
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn its_rules_and_categories_come_before_the_built_in_ones() {
     assert_eq!(catalog.waits.of("CMEMTHREAD").unwrap().name, "memory object");
     assert_eq!(catalog.spinlocks.of("SOS_BLOCKALLOCPARTIALLIST").unwrap().basis, "name");
     let ids: Vec<&str> = catalog.rules.iter().map(|rule| rule.id.as_str()).collect();
-    assert_eq!(ids[..2], ["memory-object-of-plans", "memory-object-of-tokens"]);
+    assert_eq!(ids[..2], ["memory-object-of-statements", "memory-object-of-tokens"]);
     assert_eq!(catalog.rules.iter().next().unwrap().class, StackClass::Memory);
     assert!(ids.len() > 2);
 }
