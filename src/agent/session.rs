@@ -39,6 +39,8 @@ pub(super) struct CaptureSession {
     pub template: SessionTemplate,
     /// What that is filled in with; its name is the run's marker.
     pub definition: SessionDefinition,
+    /// What the keys it is filtered to stand for, where that was looked up one by one.
+    pub filter_names: Vec<String>,
 }
 
 impl CaptureSession {
@@ -55,6 +57,7 @@ impl CaptureSession {
             context: context(&self.template),
             bucket: Some(self.definition.bucket.clone()),
             filter_keys: self.definition.keys.clone().unwrap_or_default(),
+            filter_names: self.filter_names.clone(),
             sample_one_in: self.definition.filters.sample_one_in,
             filters: self.definition.filters.in_words(),
             slots_requested: Some(self.definition.slots),

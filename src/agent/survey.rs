@@ -29,6 +29,7 @@ pub(super) async fn survey(
             ..window.definition(events, scenario, planned, asked_for.clone().unwrap_or_default())
         },
         template: planned.template.clone(),
+        filter_names: Vec::new(),
     };
     (window.surroundings.observer)(&Progress::Surveying { length: Duration::from_secs(survey.seconds) });
     window.create(&session).await?;

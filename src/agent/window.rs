@@ -199,6 +199,7 @@ impl Window {
                 sessions.push(CaptureSession {
                     definition: self.definition(&events, &planned.scenario, session, keys),
                     template: session.template.clone(),
+                    filter_names: session.key_names(),
                     scenario: planned.scenario.clone(),
                 });
             }

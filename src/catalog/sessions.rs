@@ -78,6 +78,8 @@ pub const EMBEDDED: &[(&str, &str)] = &embed![
     "common/trace_on_global.sql",
     "common/trace_on_session.sql",
     "common/trace_status.sql",
+    "common/traces.sql",
+    "common/traces@azure-db.sql",
     "common/volume_waits.sql",
     "common/volume_waits@azure-db.sql",
     "file-latency/scenario.toml",

@@ -159,6 +159,10 @@ pub struct SessionEvidence {
     /// Keys of the map values its events are filtered to; empty where they are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filter_keys: Vec<u64>,
+    /// What the map values are called, in the order of `filter_keys`; empty where that is told by
+    /// [`Evidence::map_names`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter_names: Vec<String>,
     /// N where only about one event in N is counted by design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_one_in: Option<u64>,

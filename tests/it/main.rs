@@ -36,6 +36,7 @@ mod report;
 mod right_answers;
 mod rights;
 mod rows;
+mod scenarios;
 mod simulator_events;
 mod simulator_faults;
 mod simulator_places;

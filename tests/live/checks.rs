@@ -143,7 +143,7 @@ pub(super) fn doctor_changes_nothing(server: &TestServer) {
 pub(super) fn captures_leave_nothing(server: &TestServer) {
     let state = tempfile::tempdir().unwrap();
     let before = server.as_it_is();
-    for scenario in ["sos-yield", "spinlock"] {
+    for scenario in ["sos-yield", "spinlock", "latch", "pagelatch", "log-write", "snapshot", "file-latency"] {
         let mut arguments = vec!["--scenario", scenario, "--for", WINDOW, "--format", "json"];
         arguments.extend(["--max-events-per-second", "1000000"]);
         if server.trace_flags {

@@ -64,6 +64,11 @@ impl SessionPlan {
     pub(super) fn key_numbers(&self) -> Option<Vec<u64>> {
         Some(self.keys.as_ref()?.iter().map(|key| key.key).collect())
     }
+
+    /// What they stand for.
+    pub(super) fn key_names(&self) -> Vec<String> {
+        self.keys.iter().flatten().map(|key| key.value.clone()).collect()
+    }
 }
 
 /// One scenario of a plan.

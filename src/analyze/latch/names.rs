@@ -82,12 +82,12 @@ fn by_frames(facts: &Facts<'_>) -> Option<String> {
     events.into_iter().max_by_key(|(_, events)| *events).map(|(name, _)| name)
 }
 
-/// The map may hold keys of other maps too: only a name that the counters have is one of a latch class.
+/// The class that the latch's own event was filtered to, where it came.
 fn by_event(facts: &Facts<'_>) -> Option<String> {
     let filtered = |session: &&SessionEvidence| LatchCase::is_of_one_class(facts, session);
     let session = facts.evidence.sessions.iter().filter(filtered).find(|s| crate::analyze::sessions::events(s) > 0)?;
-    let [key] = session.filter_keys.as_slice() else { return None };
-    let name = facts.evidence.map_names.get(key)?.trim();
+    let [name] = session.filter_names.as_slice() else { return None };
+    let name = name.trim();
     let rows = facts.deltas.latches.as_deref().unwrap_or_default();
     rows.iter().any(|row| is_one(facts, &row.latch_class, name)).then(|| name.to_owned())
 }

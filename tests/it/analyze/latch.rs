@@ -120,7 +120,7 @@ fn databases() -> xestack::model::Table {
 }
 
 /// The session of the latch's own event, filtered to key 77.
-fn class_session(events: u64) -> SessionEvidence {
+fn class_session(class: &str, events: u64) -> SessionEvidence {
     let context = EventContext { event: Some("sqlserver.latch_suspend_end".to_owned()), wait_type: None };
     let stack = stack(&[
         "sqlmin.dll!XeSqlPkg::latch_suspend_end::Publish+0x138",
@@ -128,14 +128,18 @@ fn class_session(events: u64) -> SessionEvidence {
         "sqlmin.dll!LatchBase::AcquireInternal+0x2c1",
         "sqlmin.dll!AppendOnlyVerStoreMgr::AddRecord+0x1a1",
     ]);
-    SessionEvidence { name: "class".to_owned(), filter_keys: vec![77], ..session(context, vec![(events, stack)]) }
+    SessionEvidence {
+        name: "class".to_owned(),
+        filter_keys: vec![77],
+        filter_names: vec![class.to_owned()],
+        ..session(context, vec![(events, stack)])
+    }
 }
 
 #[test]
 fn the_published_case_is_contention_for_the_insert_point_of_versions() {
     let mut evidence = Case::default().evidence();
-    evidence.sessions.push(class_session(300_000));
-    evidence.map_names.insert(77, INSERT_POINT.to_owned());
+    evidence.sessions.push(class_session(INSERT_POINT, 300_000));
     let report = analyze(&evidence);
     assert_eq!(answer(&report), (LatchContention, Some(INSERT_POINT), High), "{}", words_of(&report));
     assert!(report.verdict.summary.contains("85 % of the wait time that is not idle"), "{}", report.verdict.summary);
@@ -251,8 +255,7 @@ fn who_names_the_class_decides_how_far_to_trust_it() {
     for (case, event, state, confidence) in cases {
         let mut evidence = case.evidence();
         if let Some((name, events)) = event {
-            evidence.sessions.push(class_session(events));
-            evidence.map_names.insert(77, name.to_owned());
+            evidence.sessions.push(class_session(name, events));
         }
         let report = analyze(&evidence);
         let state = if state == "disagree_not" { "agree" } else { state };
