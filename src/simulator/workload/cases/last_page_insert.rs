@@ -23,7 +23,7 @@ pub fn recipe() -> Recipe {
     Recipe {
         machine: Machine::MODERATE,
         waits: vec![
-            Waits::new("PAGELATCH_EX", 228_410, 401_833, 30_117).along(pages::last_page()).on(LAST_PAGE),
+            Waits::new("PAGELATCH_EX", 128_410, 401_833, 30_117).along(pages::last_page()).on(LAST_PAGE),
             Waits::new("PAGELATCH_SH", 2_011, 2_204, 310).along(pages::last_page()).on(LAST_PAGE),
             Waits::new("ASYNC_NETWORK_IO", 640, 410, 60),
             Waits::new("WRITELOG", 64, 410, 8),

@@ -28,11 +28,11 @@ pub fn recipe() -> Recipe {
     Recipe {
         machine: Machine::MODERATE,
         waits: vec![
-            Waits::new("PAGELATCH_UP", 184_204, 266_410, 21_007).along(pages::free_space()).on(PFS),
-            Waits::new("PAGELATCH_EX", 61_118, 92_003, 7_311).along(pages::free_space()).on(PFS),
-            Waits::new("PAGELATCH_UP", 22_087, 31_912, 2_540).along(pages::mixed_extents()).on(SGAM),
-            Waits::new("PAGELATCH_EX", 8_004, 11_810, 902).along(pages::mixed_extents()).on(SGAM),
-            Waits::new("PAGELATCH_SH", 3_102, 2_904, 310).along(pages::free_space()).on(PFS),
+            Waits::new("PAGELATCH_UP", 84_204, 266_410, 21_007).along(pages::free_space()).on(PFS),
+            Waits::new("PAGELATCH_EX", 31_118, 92_003, 7_311).along(pages::free_space()).on(PFS),
+            Waits::new("PAGELATCH_UP", 12_087, 31_912, 2_540).along(pages::mixed_extents()).on(SGAM),
+            Waits::new("PAGELATCH_EX", 4_004, 11_810, 902).along(pages::mixed_extents()).on(SGAM),
+            Waits::new("PAGELATCH_SH", 1_102, 2_904, 310).along(pages::free_space()).on(PFS),
             Waits::new("CMEMTHREAD", 2_013, 1_204, 208),
             Waits::new("ASYNC_NETWORK_IO", 1_204, 810, 60),
             Waits::new("WRITELOG", 11, 14, 1),

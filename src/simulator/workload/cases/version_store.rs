@@ -32,7 +32,7 @@ pub fn recipe() -> Recipe {
     Recipe {
         machine: MACHINE,
         waits: vec![
-            Waits::new("LATCH_EX", 214_306, 51_212, 6_804).of_class(CLASS),
+            Waits::new("LATCH_EX", 114_306, 51_212, 6_804).of_class(CLASS),
             Waits::new("MEMORY_ALLOCATION_EXT", 412_118, 5_904, 0),
             Waits::new("CMEMTHREAD", 3_104, 2_511, 402),
             Waits::new("ASYNC_NETWORK_IO", 20, 310, 2),
