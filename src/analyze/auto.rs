@@ -48,7 +48,7 @@ pub fn choose(evidence: &Evidence, catalog: &Catalog) -> Choice {
     let limits = &catalog.sessions.auto();
     let elapsed_ms = measures.elapsed_ms.unwrap_or_default();
     let rows = deltas.waits.unwrap_or_default();
-    let waits = Waits::of(&rows, catalog, rules());
+    let waits = Waits::of(&rows, catalog, &rules());
     let is_lead = |wait_ms: u128| {
         wait_ms as f64 >= elapsed_ms as f64 * limits.least_tasks_waiting
             && wait_ms as f64 >= waits.total_ms as f64 * limits.least_share
@@ -109,7 +109,7 @@ impl<'a> Waits<'a> {
     fn of(
         rows: &'a [WaitRow],
         catalog: &'a Catalog,
-        rules: impl Iterator<Item = (&'a Scenario, &'a AutoRule)> + Clone,
+        rules: &(impl Iterator<Item = (&'a Scenario, &'a AutoRule)> + Clone),
     ) -> Self {
         let mut waits = Self { by_scenario: BTreeMap::new(), other: None, total_ms: 0 };
         let counts = |row: &&WaitRow| {

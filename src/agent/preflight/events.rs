@@ -110,14 +110,14 @@ fn templates(scenario: &Scenario, options: &CaptureOptions) -> Vec<SessionTempla
 }
 
 /// Checks what a session needs of this build, and gives the values of its map.
-async fn find_session<'a>(
+async fn find_session(
     server: &mut Server,
     statements: &Statements<'_>,
     identity: &ServerIdentity,
     capabilities: &objects::Capabilities,
     scenario: &Scenario,
     template: &SessionTemplate,
-    builds: &'a mut keys::Builds,
+    builds: &mut keys::Builds,
 ) -> Result<keys::MapValues, CaptureError> {
     objects::check_session(capabilities, identity, template)?;
     keys::map_values(server, statements, scenario, template, identity, builds).await

@@ -31,7 +31,7 @@ pub(super) async fn choose(
     let mut evidence = Box::pin(agent::look_around(surroundings, length)).await?;
     let choice = auto::choose(&evidence, catalog);
     let Some(scenario) = choice.scenario else {
-        evidence.id = AUTO.to_owned();
+        AUTO.clone_into(&mut evidence.id);
         evidence.scenario = Some(AUTO.to_owned());
         printer.note(&format!("no scenario is chosen, and no window is opened: {}", choice.why));
         return Ok(Chosen::Nothing(Box::new(evidence)));

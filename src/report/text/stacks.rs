@@ -5,6 +5,7 @@ use super::{
     page::{Ink, Page},
 };
 use crate::model::{ClassTotal, Frame, StackClass, StackItem, Stacks};
+use std::collections::BTreeSet;
 
 const MOST_CLASSES: usize = 6;
 
@@ -31,6 +32,11 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
         counted(stacks.unresolved_events, "event", "events"),
     );
     page.paragraph(2, Ink::Plain, &summary);
+    let sessions = session_count(stacks);
+    if sessions > 1 {
+        let note = format!("They are of {sessions} event sessions, and several can count one and the same wait.");
+        page.paragraph(2, Ink::Plain, &note);
+    }
     print_classes(page, &stacks.classes);
     let total = u128::from(stacks.total_events);
     let mut seen: u128 = 0;
@@ -55,6 +61,12 @@ pub(super) fn print(page: &mut Page, stacks: &Stacks) {
         page.gap();
         page.paragraph(2, Ink::Dim, &line);
     }
+}
+
+/// How many event sessions or files the stacks are of.
+fn session_count(stacks: &Stacks) -> usize {
+    let slots = stacks.items.iter().flat_map(|item| &item.slots);
+    slots.filter_map(|slot| Some(slot.split_once(':')?.0)).collect::<BTreeSet<&str>>().len()
 }
 
 fn print_classes(page: &mut Page, classes: &[ClassTotal]) {

@@ -10,10 +10,12 @@ use crate::model::{Answer, Basis, Confidence, NextStep, Reason, Report, Share, S
 const MOST_OF_FURTHER: usize = 3;
 
 pub(super) fn print(page: &mut Page, report: &Report) {
-    conclusion(page, 2, &report.verdict);
+    // Without any event every share may be anything, and a line that says so says nothing.
+    let has_events = report.stacks.total_events > 0;
+    conclusion(page, 2, &report.verdict, has_events);
     for answer in &report.further {
         also_asked(page, answer);
-        conclusion(page, 4, &answer.verdict);
+        conclusion(page, 4, &answer.verdict, has_events);
     }
 }
 
@@ -22,7 +24,7 @@ fn also_asked(page: &mut Page, answer: &Answer) {
     page.line(2, Ink::Strong, &format!("Also asked: {}", answer.scenario));
 }
 
-fn conclusion(page: &mut Page, indent: usize, verdict: &Verdict) {
+fn conclusion(page: &mut Page, indent: usize, verdict: &Verdict, has_events: bool) {
     let subject = verdict.subject.as_deref().map(|subject| format!(": {subject}")).unwrap_or_default();
     let confidence = match verdict.confidence {
         Confidence::Low => "low",
@@ -32,6 +34,9 @@ fn conclusion(page: &mut Page, indent: usize, verdict: &Verdict) {
     let ink = if verdict.kind == VerdictKind::Inconclusive { Ink::Warning } else { Ink::Strong };
     page.paragraph(indent, ink, &format!("{}{subject} (confidence {confidence})", in_words(verdict.kind)));
     page.paragraph(indent, Ink::Plain, &verdict.summary);
+    if !has_events {
+        return;
+    }
     for (basis, of) in [(Basis::Events, "Of the events"), (Basis::WaitMs, "Of the wait time")] {
         if let Some(shares) = shares(verdict, basis) {
             page.paragraph(indent, Ink::Plain, &format!("{of}: {shares}."));
