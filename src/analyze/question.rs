@@ -2,14 +2,14 @@
 //! asks one question.
 
 use super::{
-    auto::AUTO,
+    auto::{self, AUTO},
     classify::{Captured, LATCH_WAITS, PAGE_LATCH_WAITS, wait_types},
     files::{self, Files},
     log_write, snapshot,
 };
 use crate::{
     catalog::{Catalog, sessions::Question},
-    model::{EventContext, Evidence, SessionEvidence},
+    model::{EventContext, Evidence, SessionEvidence, Snapshot},
 };
 
 /// A question, and the scenario that asks it.
@@ -39,7 +39,8 @@ pub fn asked(evidence: &Evidence, files: &Files, catalog: &Catalog) -> Vec<Asked
         asked.push(Asked { scenario: AUTO.to_owned(), question: Question::Any });
     }
     if asked.is_empty() {
-        let question = by_events(evidence).or_else(|| by_files(evidence, files)).unwrap_or(Question::Yields);
+        let by_counters = || by_waits(evidence, catalog).or_else(|| by_tables(evidence, files));
+        let question = by_events(evidence).or_else(by_counters).unwrap_or(Question::Yields);
         let scenarios = catalog.sessions.scenarios();
         let usual = scenarios.iter().find(|scenario| scenario.question == question);
         asked.push(Asked { scenario: usual.map(|scenario| scenario.name.clone()).unwrap_or_default(), question });
@@ -100,14 +101,35 @@ fn by_events(evidence: &Evidence) -> Option<Question> {
     ORDER.into_iter().find(of)
 }
 
-/// The question of counters that come with statistics of files and with none of spinlocks or latches, as people write them
-/// down: whether commits wait for the log where most writes are the log's and delayed durability or WRITELOG is told of;
+/// The question that the leading wait of counters without events is of.
+fn by_waits(evidence: &Evidence, catalog: &Catalog) -> Option<Question> {
+    let has_waits = |snapshot: &Option<Snapshot>| {
+        snapshot.as_ref().is_some_and(|snapshot| snapshot.tables.contains_key("dm_os_wait_stats"))
+    };
+    if !evidence.sessions.is_empty() || !has_waits(&evidence.before) || !has_waits(&evidence.after) {
+        return None;
+    }
+    let chosen = auto::choose(evidence, catalog).scenario?;
+    catalog.sessions.scenario(&chosen).ok().map(|scenario| scenario.question)
+}
+
+/// Share of the I/O that is the logs' from which file statistics alone ask about the log.
+const MOSTLY_LOG: f64 = 0.9;
+
+/// The question of counters that people write down, by which tables there are: of spinlocks or latches alone; of files,
+/// whether commits wait for the log where the I/O is the log's, or most of it with delayed durability or WRITELOG told of;
 /// else which files are slow.
-fn by_files(evidence: &Evidence, files: &Files) -> Option<Question> {
+fn by_tables(evidence: &Evidence, files: &Files) -> Option<Question> {
     let last = evidence.after.as_ref()?;
     let has = |view: &str| last.tables.contains_key(view);
-    if !evidence.sessions.is_empty() || !has(files::VIEW) || has("dm_os_spinlock_stats") || has("dm_os_latch_stats") {
+    if !evidence.sessions.is_empty() {
         return None;
+    }
+    match (has(files::VIEW), has("dm_os_spinlock_stats"), has("dm_os_latch_stats")) {
+        (false, true, false) => return Some(Question::Spinlock),
+        (false, false, true) => return Some(Question::Latch),
+        (true, false, false) => {}
+        _ => return None,
     }
     let operations = |of_log: bool| {
         let rows = files.rows.iter().flatten().filter(|row| (row.kind == "log") == of_log);
@@ -124,7 +146,9 @@ fn by_files(evidence: &Evidence, files: &Files) -> Option<Question> {
     };
     let durability = holds("databases", "delayed_durability_desc", &|_| true);
     let commits = holds("dm_os_wait_stats", "wait_type", &|wait| wait == "WRITELOG");
-    Some(if operations(true) > operations(false) && (durability || commits) {
+    let (of_logs, of_others) = (operations(true) as f64, operations(false) as f64);
+    let mostly = of_logs > 0.0 && of_logs >= (of_logs + of_others) * MOSTLY_LOG;
+    Some(if mostly || (of_logs > of_others && (durability || commits)) {
         Question::LogWrite
     } else {
         Question::FileLatency

@@ -132,6 +132,44 @@ fn the_published_figures_come_out_of_saved_rows() {
 }
 
 #[test]
+fn the_rows_alone_tell_what_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let spins =
+        |n: u64| format!("name,collisions,spins,spins_per_collision,sleep_time,backoffs\nMUTEX,{n},{n},1,0,{n}\n");
+    let latches = |n: u64| format!("latch_class,waiting_requests_count,wait_time_ms\nFCB,{n},{n}\n");
+    let waits = |name: &str, n: u64| {
+        format!(
+            "wait_type,waiting_tasks_count,wait_time_ms,signal_wait_time_ms\n{name},{n},{n},0\nSLEEP_TASK,{n},{n},0\n"
+        )
+    };
+    // As the view has them: the number of the file tells what it is.
+    let files = |log: [u64; 3], data: u64| {
+        let columns = "database_id,file_id,num_of_reads,num_of_writes,num_of_bytes_written,io_stall_write_ms";
+        let [writes, bytes, stall] = log;
+        format!("{columns}\n7,1,{data},0,0,0\n7,2,0,{writes},{bytes},{stall}\n")
+    };
+    let none = [0, 0, 0];
+    let durable = [500_012, 526_448_640, 35_593];
+    for (before, after, scenario, kind) in [
+        (spins(0), spins(9), "spinlock", "inconclusive"),
+        (latches(0), latches(9), "latch", "inconclusive"),
+        (waits("PAGELATCH_EX", 0), waits("PAGELATCH_EX", 90_000), "pagelatch", "latch_contention"),
+        (waits("PREEMPTIVE_OS_WRITEFILE", 0), waits("PREEMPTIVE_OS_WRITEFILE", 90_000), "snapshot", "inconclusive"),
+        (waits("SOS_SCHEDULER_YIELD", 0), waits("SOS_SCHEDULER_YIELD", 90_000), "sos-yield", "inconclusive"),
+        (files(none, 0), files(durable, 12), "log-write", "log_write_bound"),
+        (files(none, 0), files([8_068, 261_894_656, 6_232], 12), "log-write", "inconclusive"),
+        (files(none, 0), files(durable, 900_000), "file-latency", "no_contention"),
+    ] {
+        let given = [("before.csv", before.as_bytes()), ("after.csv", after.as_bytes())];
+        let arguments = ["--before", "before.csv", "--after", "after.csv", "--elapsed", "120s"];
+        let report = analyze(folder.path(), &given, &arguments).report();
+        assert_eq!(report["verdict"]["kind"], kind, "{after}: {}", report["verdict"]["summary"]);
+        let named = analyze(folder.path(), &given, &[&arguments[..], &["--scenario", scenario]].concat()).report();
+        assert_eq!(report["verdict"], named["verdict"], "{scenario}: {after}");
+    }
+}
+
+#[test]
 fn every_shape_of_json_gives_the_same_rows() {
     let object = |wait: &str, count: u64| json!({"wait_type": wait, "waiting_tasks_count": count, "wait_time_ms": 5, "signal_wait_time_ms": null});
     let (one, two) = (object("A", 1), object("B", 2));

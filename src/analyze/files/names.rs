@@ -85,8 +85,20 @@ impl Moment {
         let label = || self.labels.get(key)?.kind.as_deref();
         match listed.and_then(|listed| listed.type_desc.as_deref()).or_else(label) {
             Some(type_desc) => kind_of_type(type_desc),
-            None => self.labels.get(key).and_then(|label| kind_of_ending(label.file.as_deref()?)),
+            None => {
+                let by_ending = self.labels.get(key).and_then(|label| kind_of_ending(label.file.as_deref()?));
+                by_ending.or_else(|| kind_of_number(key.file_id()).filter(|_| listed.is_none()))
+            }
         }
+    }
+}
+
+/// What a file's number says where no list does: the first data file of a database has number 1, its first log file 2.
+fn kind_of_number(file_id: i64) -> Option<&'static str> {
+    match file_id {
+        1 => Some("data"),
+        2 => Some("log"),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     figures::{count, counted, duration, moment},
     page::{Ink, Page},
 };
-use crate::model::{Capture, Report, SessionOutcome, SessionReport, StoppedBy, TraceFlagUse};
+use crate::model::{Capture, Report, SessionOutcome, SessionReport, StoppedBy, TraceFlagUse, UtcMicros};
 
 const LEAD: &str = "         ";
 
@@ -43,6 +43,10 @@ fn window(capture: &Capture) -> String {
     capture.window.map_or_else(
         || "unknown".to_owned(),
         |window| {
+            // Files do not say when: their window has a length only.
+            if window.started_at == UtcMicros(0) && window.ended_at == UtcMicros(0) {
+                return format!("of saved figures, {}", duration(window.elapsed_ms));
+            }
             let (started, ended) = (moment(window.started_at), moment(window.ended_at));
             let ended = match (started.split_once(' '), ended.split_once(' ')) {
                 (Some((day, _)), Some((same_day, time))) if day == same_day => time,

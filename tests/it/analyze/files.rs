@@ -58,7 +58,7 @@ fn counters_are_differenced_by_file_and_named() {
             ("Sales", "Sales", "data"),
             ("Sales", "Sales", "data"),
             ("Sales_0600", "Sales", "snapshot"),
-            ("database 7", "file 2", "unknown"),
+            ("database 7", "file 2", "log"),
         ]
     );
     let data = &report.files[1];
