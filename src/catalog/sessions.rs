@@ -231,6 +231,8 @@ pub struct SessionTemplate {
     /// several values those that are missing are left out in any case.
     #[serde(default)]
     pub optional: bool,
+    /// Oldest version that is known to have what an optional session needs: a dry run leaves it out before. A capture looks.
+    pub since: Option<ServerVersion>,
     /// What its target buckets by: `callstack`, an event field, or an action as `package.action`.
     #[serde(default = "callstack")]
     pub bucket: String,
@@ -320,6 +322,7 @@ impl SessionTemplate {
             bucket: QUERY_HASH.to_owned(),
             slots_rva: self.slots,
             optional: true,
+            since: Some(ServerVersion::V2012),
             ..self.clone()
         }
     }

@@ -147,8 +147,9 @@ impl Run<'_> {
     /// The sessions of the window, those of each scenario in their order.
     fn sessions(&self) -> Vec<(&Scenario, SessionTemplate)> {
         let of_scenario = |scenario| {
-            let templates: Vec<SessionTemplate> = scenario_sessions(scenario, self.options.queries);
-            templates.into_iter().map(move |template| (scenario, template))
+            let templates = scenario_sessions(scenario, self.options.queries).into_iter();
+            let known = templates.filter(|template| template.since.is_none_or(|since| self.options.version >= since));
+            known.map(move |template| (scenario, template)).collect::<Vec<_>>()
         };
         self.scenarios.iter().copied().flat_map(of_scenario).collect()
     }

@@ -37,10 +37,13 @@ async fn with_keys(connection: &mut Connection, statements: &Statements<'_>, sql
     while let Some((head, tail)) = filled.split_once(MARK) {
         let (head, what) = head.rsplit_once("0 /* ").unwrap();
         let (map, text) = what.split_once(": ").unwrap();
-        // Which keys are dominant only a survey knows: any stands for them.
-        let text = if text == "the dominant ones" { "LOCK_HASH" } else { text };
         let found = connection.run(&statements.map_values(map).unwrap(), LIMIT).await.unwrap();
-        let row = (0..found[0].rows.len()).find(|&row| found[0].text(row, "map_value") == Some(text));
+        // Which keys lead only a survey or a look knows: any stands for them.
+        let is_wanted = |row: &usize| {
+            let value = found[0].text(*row, "map_value").unwrap();
+            text == "the leading ones" || text.split(", ").any(|wanted| wanted == value)
+        };
+        let row = (0..found[0].rows.len()).find(is_wanted);
         let key = found[0].integer(row.unwrap_or_else(|| panic!("no {text} in {map}")), "map_key").unwrap();
         filled = format!("{head}{key}{tail}");
     }
@@ -64,10 +67,10 @@ async fn every_statement_of_a_dry_run_succeeds_on_its_version() {
         let database = (version == ServerVersion::AzureDb).then_some("OneRow");
         let mut connection = connect_to(&simulator, database).await;
         let statements = Statements::new(&sessions, version);
-        for scenario in sessions.scenarios() {
+        for scenario in sessions.scenarios().iter().filter(|scenario| version >= scenario.minimum_version) {
             for flags in [(false, false, false), (true, false, false), (true, false, true), (true, true, true)] {
                 let list: Vec<DryStatement> = dry_run(&sessions, &options(&scenario.name, version, flags)).unwrap();
-                assert!(list.len() > 15);
+                assert!(list.len() > 12, "{version} {}: {}", scenario.name, list.len());
                 let mut rows = 0;
                 for DryStatement { purpose, sql } in &list {
                     let sql = with_keys(&mut connection, &statements, sql).await;

@@ -203,26 +203,6 @@ WITH (
 GO
 
 -- change: the event session, stopped
-CREATE EVENT SESSION [xestack:1:sos-yield-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER
-ADD EVENT sqlos.wait_info (
-    ACTION (sqlserver.query_hash)
-    WHERE wait_type = 0 /* wait_types: SOS_SCHEDULER_YIELD, looked up at run time */ AND opcode = 1 AND package0.counter <= 1000000
-)
-ADD TARGET package0.asynchronous_bucketizer (
-    SET filtering_event_name = N'sqlos.wait_info', slots = 1024,
-        source_type = 1, source = N'sqlserver.query_hash'
-)
-WITH (
-    MAX_MEMORY = 8192 KB,
-    EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS,
-    MAX_DISPATCH_LATENCY = 1 SECONDS,
-    MEMORY_PARTITION_MODE = NONE,
-    TRACK_CAUSALITY = OFF,
-    STARTUP_STATE = OFF
-);
-GO
-
--- change: the event session, stopped
 CREATE EVENT SESSION [xestack:1:latch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER
 ADD EVENT sqlos.wait_info (
     ACTION (package0.callstack)
@@ -262,32 +242,8 @@ WITH (
 );
 GO
 
--- change: the event session, stopped
-CREATE EVENT SESSION [xestack:1:latch-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER
-ADD EVENT sqlos.wait_info (
-    ACTION (sqlserver.query_hash)
-    WHERE wait_type = 0 /* wait_types: LATCH_NL, LATCH_KP, LATCH_SH, LATCH_UP, LATCH_EX, LATCH_DT, looked up at run time */ AND opcode = 1 AND package0.counter <= 1000000
-)
-ADD TARGET package0.asynchronous_bucketizer (
-    SET filtering_event_name = N'sqlos.wait_info', slots = 1024,
-        source_type = 1, source = N'sqlserver.query_hash'
-)
-WITH (
-    MAX_MEMORY = 8192 KB,
-    EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS,
-    MAX_DISPATCH_LATENCY = 1 SECONDS,
-    MEMORY_PARTITION_MODE = NONE,
-    TRACK_CAUSALITY = OFF,
-    STARTUP_STATE = OFF
-);
-GO
-
 -- change: the window opens
 ALTER EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = START;
-GO
-
--- change: the window opens
-ALTER EVENT SESSION [xestack:1:sos-yield-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = START;
 GO
 
 -- change: the window opens
@@ -296,10 +252,6 @@ GO
 
 -- change: the window opens
 ALTER EVENT SESSION [xestack:1:latch-class:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = START;
-GO
-
--- change: the window opens
-ALTER EVENT SESSION [xestack:1:latch-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = START;
 GO
 
 -- counters: first
@@ -361,19 +313,11 @@ ALTER EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadl
 GO
 
 -- change: the window closes; the target stays
-ALTER EVENT SESSION [xestack:1:sos-yield-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER DROP EVENT sqlos.wait_info;
-GO
-
--- change: the window closes; the target stays
 ALTER EVENT SESSION [xestack:1:latch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER DROP EVENT sqlos.wait_info;
 GO
 
 -- change: the window closes; the target stays
 ALTER EVENT SESSION [xestack:1:latch-class:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER DROP EVENT sqlserver.latch_suspend_end;
-GO
-
--- change: the window closes; the target stays
-ALTER EVENT SESSION [xestack:1:latch-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER DROP EVENT sqlos.wait_info;
 GO
 
 -- counters: last
@@ -426,16 +370,6 @@ SELECT CAST(t.target_data AS nvarchar(max)) AS target_data,
        CAST(s.regular_buffer_size AS bigint) AS regular_buffer_size
 FROM sys.dm_xe_sessions AS s
 JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
-WHERE s.name COLLATE Latin1_General_BIN2 = N'xestack:1:sos-yield-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>';
-GO
-
--- read: the target, raw, after twice the dispatch latency
-SELECT CAST(t.target_data AS nvarchar(max)) AS target_data,
-       CAST(s.dropped_event_count AS bigint) AS dropped_event_count,
-       CAST(s.dropped_buffer_count AS bigint) AS dropped_buffer_count,
-       CAST(s.regular_buffer_size AS bigint) AS regular_buffer_size
-FROM sys.dm_xe_sessions AS s
-JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
 WHERE s.name COLLATE Latin1_General_BIN2 = N'xestack:1:latch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>';
 GO
 
@@ -447,16 +381,6 @@ SELECT CAST(t.target_data AS nvarchar(max)) AS target_data,
 FROM sys.dm_xe_sessions AS s
 JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
 WHERE s.name COLLATE Latin1_General_BIN2 = N'xestack:1:latch-class:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>';
-GO
-
--- read: the target, raw, after twice the dispatch latency
-SELECT CAST(t.target_data AS nvarchar(max)) AS target_data,
-       CAST(s.dropped_event_count AS bigint) AS dropped_event_count,
-       CAST(s.dropped_buffer_count AS bigint) AS dropped_buffer_count,
-       CAST(s.regular_buffer_size AS bigint) AS regular_buffer_size
-FROM sys.dm_xe_sessions AS s
-JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
-WHERE s.name COLLATE Latin1_General_BIN2 = N'xestack:1:latch-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>';
 GO
 
 -- read: the statements of the leading hashes
@@ -473,19 +397,11 @@ ALTER EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadl
 GO
 
 -- restore: stop
-ALTER EVENT SESSION [xestack:1:sos-yield-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = STOP;
-GO
-
--- restore: stop
 ALTER EVENT SESSION [xestack:1:latch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = STOP;
 GO
 
 -- restore: stop
 ALTER EVENT SESSION [xestack:1:latch-class:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = STOP;
-GO
-
--- restore: stop
-ALTER EVENT SESSION [xestack:1:latch-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = STOP;
 GO
 
 -- restore: trace flags are as before
@@ -497,19 +413,11 @@ DROP EVENT SESSION [xestack:1:sos-yield:<run id>:<host>:<boot>:<process>:<deadli
 GO
 
 -- restore: drop
-DROP EVENT SESSION [xestack:1:sos-yield-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER;
-GO
-
--- restore: drop
 DROP EVENT SESSION [xestack:1:latch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER;
 GO
 
 -- restore: drop
 DROP EVENT SESSION [xestack:1:latch-class:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER;
-GO
-
--- restore: drop
-DROP EVENT SESSION [xestack:1:latch-queries:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER;
 GO
 
 -- restore: no session of this run is left

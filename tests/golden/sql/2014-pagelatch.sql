@@ -170,31 +170,8 @@ WITH (
 );
 GO
 
--- change: the event session, stopped
-CREATE EVENT SESSION [xestack:1:pagelatch-pages:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER
-ADD EVENT sqlos.wait_info (
-    WHERE wait_type = 0 /* wait_types: PAGELATCH_NL, PAGELATCH_KP, PAGELATCH_SH, PAGELATCH_UP, PAGELATCH_EX, PAGELATCH_DT, looked up at run time */ AND opcode = 1 AND package0.counter <= 1000000
-)
-ADD TARGET package0.histogram (
-    SET filtering_event_name = N'sqlos.wait_info', slots = 1024,
-        source_type = 0, source = N'wait_resource'
-)
-WITH (
-    MAX_MEMORY = 8192 KB,
-    EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS,
-    MAX_DISPATCH_LATENCY = 1 SECONDS,
-    MEMORY_PARTITION_MODE = NONE,
-    TRACK_CAUSALITY = OFF,
-    STARTUP_STATE = OFF
-);
-GO
-
 -- change: the window opens
 ALTER EVENT SESSION [xestack:1:pagelatch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = START;
-GO
-
--- change: the window opens
-ALTER EVENT SESSION [xestack:1:pagelatch-pages:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = START;
 GO
 
 -- counters: first
@@ -256,10 +233,6 @@ GO
 ALTER EVENT SESSION [xestack:1:pagelatch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER DROP EVENT sqlos.wait_info;
 GO
 
--- change: the window closes; the target stays
-ALTER EVENT SESSION [xestack:1:pagelatch-pages:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER DROP EVENT sqlos.wait_info;
-GO
-
 -- counters: last
 SELECT CAST(@@SERVERNAME AS nvarchar(256)) AS server_name,
        i.cpu_ticks, i.ms_ticks, i.cpu_count, i.scheduler_count, i.process_kernel_time_ms, i.process_user_time_ms,
@@ -303,22 +276,8 @@ JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
 WHERE s.name COLLATE Latin1_General_BIN2 = N'xestack:1:pagelatch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>';
 GO
 
--- read: the target, raw, after twice the dispatch latency
-SELECT CAST(t.target_data AS nvarchar(max)) AS target_data,
-       CAST(s.dropped_event_count AS bigint) AS dropped_event_count,
-       CAST(s.dropped_buffer_count AS bigint) AS dropped_buffer_count,
-       CAST(s.regular_buffer_size AS bigint) AS regular_buffer_size
-FROM sys.dm_xe_sessions AS s
-JOIN sys.dm_xe_session_targets AS t ON t.event_session_address = s.address
-WHERE s.name COLLATE Latin1_General_BIN2 = N'xestack:1:pagelatch-pages:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>';
-GO
-
 -- restore: stop
 ALTER EVENT SESSION [xestack:1:pagelatch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = STOP;
-GO
-
--- restore: stop
-ALTER EVENT SESSION [xestack:1:pagelatch-pages:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER STATE = STOP;
 GO
 
 -- restore: trace flags are as before
@@ -327,10 +286,6 @@ GO
 
 -- restore: drop
 DROP EVENT SESSION [xestack:1:pagelatch:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER;
-GO
-
--- restore: drop
-DROP EVENT SESSION [xestack:1:pagelatch-pages:<run id>:<host>:<boot>:<process>:<deadline>:-:<checksum>] ON SERVER;
 GO
 
 -- restore: no session of this run is left

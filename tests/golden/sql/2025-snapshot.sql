@@ -103,6 +103,10 @@ SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall
        v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes, v.io_stall_queued_read_ms,
        v.io_stall_queued_write_ms
 FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;
+-- SQL Trace writes files too.
+SELECT t.path, t.is_default
+FROM sys.traces AS t
+WHERE t.status = 1 AND t.path IS NOT NULL;
 GO
 
 -- before: CPU, read twice, 2 s apart
@@ -244,6 +248,10 @@ SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall
        v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes, v.io_stall_queued_read_ms,
        v.io_stall_queued_write_ms
 FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;
+-- SQL Trace writes files too.
+SELECT t.path, t.is_default
+FROM sys.traces AS t
+WHERE t.status = 1 AND t.path IS NOT NULL;
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s
@@ -314,6 +322,10 @@ SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall
        v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes, v.io_stall_queued_read_ms,
        v.io_stall_queued_write_ms
 FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;
+-- SQL Trace writes files too.
+SELECT t.path, t.is_default
+FROM sys.traces AS t
+WHERE t.status = 1 AND t.path IS NOT NULL;
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s

@@ -95,6 +95,10 @@ SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall
        v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes, v.io_stall_queued_read_ms,
        v.io_stall_queued_write_ms
 FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;
+-- There is no SQL Trace.
+SELECT t.path, t.is_default
+FROM (SELECT CAST(NULL AS nvarchar(260)) AS path, CAST(0 AS bit) AS is_default) AS t
+WHERE t.is_default = 1;
 GO
 
 -- before: CPU, read twice, 2 s apart
@@ -228,6 +232,10 @@ SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall
        v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes, v.io_stall_queued_read_ms,
        v.io_stall_queued_write_ms
 FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;
+-- There is no SQL Trace.
+SELECT t.path, t.is_default
+FROM (SELECT CAST(NULL AS nvarchar(260)) AS path, CAST(0 AS bit) AS is_default) AS t
+WHERE t.is_default = 1;
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s
@@ -299,6 +307,10 @@ SELECT v.database_id, v.file_id, v.num_of_reads, v.num_of_bytes_read, v.io_stall
        v.num_of_bytes_written, v.io_stall_write_ms, v.size_on_disk_bytes, v.io_stall_queued_read_ms,
        v.io_stall_queued_write_ms
 FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v;
+-- There is no SQL Trace.
+SELECT t.path, t.is_default
+FROM (SELECT CAST(NULL AS nvarchar(260)) AS path, CAST(0 AS bit) AS is_default) AS t
+WHERE t.is_default = 1;
 -- What the collector's own session has cost.
 SELECT s.session_id, s.cpu_time, s.total_elapsed_time, s.reads, s.logical_reads
 FROM sys.dm_exec_sessions AS s
