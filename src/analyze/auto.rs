@@ -1,7 +1,7 @@
 //! Owns the choice of a scenario from a short look at the counters: which one's waits lead, and where none do, whether the
 //! CPU or a file is the question.
 
-use super::{deltas, files, measures, words::percent};
+use super::{deltas, files, measures, verdict::NO_RISK, words::percent};
 use crate::{
     catalog::{
         Catalog,
@@ -154,10 +154,10 @@ pub fn verdict(choice: &Choice) -> Verdict {
         confidence,
         summary: format!("No scenario was chosen and no window was opened: {}.", choice.why),
         shares: BTreeMap::new(),
-        reasons: vec![Reason { text: choice.why.clone(), evidence: Vec::new() }],
+        reasons: vec![Reason { text: format!("By a look at the counters, {}.", choice.why), evidence: Vec::new() }],
         next_steps: vec![NextStep {
-            text: "look again while the trouble is there, or name a scenario with --scenario".to_owned(),
-            risk: "none".to_owned(),
+            text: "Look again while the trouble is there, or name a scenario with --scenario.".to_owned(),
+            risk: NO_RISK.to_owned(),
         }],
     }
 }

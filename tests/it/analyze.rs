@@ -8,6 +8,7 @@
     reason = "a test that panics or prints says what is wrong"
 )]
 
+mod auto;
 mod classes;
 mod corpus;
 mod counters;

@@ -83,13 +83,11 @@ impl Moment {
             return Some("snapshot");
         }
         let label = || self.labels.get(key)?.kind.as_deref();
-        match listed.and_then(|listed| listed.type_desc.as_deref()).or_else(label) {
-            Some(type_desc) => kind_of_type(type_desc),
-            None => {
-                let by_ending = self.labels.get(key).and_then(|label| kind_of_ending(label.file.as_deref()?));
-                by_ending.or_else(|| kind_of_number(key.file_id()).filter(|_| listed.is_none()))
-            }
+        if let Some(type_desc) = listed.and_then(|listed| listed.type_desc.as_deref()).or_else(label) {
+            return kind_of_type(type_desc);
         }
+        let by_ending = self.labels.get(key).and_then(|label| kind_of_ending(label.file.as_deref()?));
+        by_ending.or_else(|| kind_of_number(key.file_id()).filter(|_| listed.is_none()))
     }
 }
 
