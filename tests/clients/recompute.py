@@ -156,6 +156,63 @@ def spinlocks(bundle):
     return rows
 
 
+# Columns of sys.dm_io_virtual_file_stats, and how the report names their growth.
+FILE_COUNTERS = {
+    "num_of_reads": "reads", "num_of_bytes_read": "read_bytes", "io_stall_read_ms": "read_stall_ms",
+    "num_of_writes": "writes", "num_of_bytes_written": "write_bytes", "io_stall_write_ms": "write_stall_ms",
+}
+
+
+def files(bundle):
+    """Growth of files that did anything, by database and file; a mean over nothing is None."""
+    before, after = (bundle.table(when, "dm_io_virtual_file_stats") for when in ("before", "after"))
+    if before is None or after is None:
+        return {}
+    place = lambda row: (row["database_id"], row["file_id"])
+    old = {place(row): row for row in before}
+    rows = {}
+    for row in after:
+        earlier = old.get(place(row), dict.fromkeys(FILE_COUNTERS, 0))
+        grown = {name: row[column] - earlier[column] for column, name in FILE_COUNTERS.items()}
+        if not grown["reads"] and not grown["writes"]:
+            continue
+        mean = lambda total, operations: total / operations if operations else None
+        rows[place(row)] = {
+            **grown,
+            "read_latency_ms": mean(grown["read_stall_ms"], grown["reads"]),
+            "write_latency_ms": mean(grown["write_stall_ms"], grown["writes"]),
+            "bytes_per_read": mean(grown["read_bytes"], grown["reads"]),
+            "bytes_per_write": mean(grown["write_bytes"], grown["writes"]),
+        }
+    return rows
+
+
+def compare_files(comparison, ours, reported):
+    theirs = {(row["database_id"], row["file_id"]): row for row in reported}
+    comparison.same("files: rows", sorted(ours), sorted(theirs))
+    for place in sorted(ours.keys() & theirs.keys()):
+        for column, value in ours[place].items():
+            what = f"files: {place[0]}.{place[1]}.{column}"
+            if isinstance(value, float):
+                scale = max(abs(value), 1.0)
+                reported_value = theirs[place][column]
+                comparison.near(what, value / scale, None if reported_value is None else reported_value / scale)
+            else:
+                comparison.same(what, value, theirs[place][column])
+
+
+def compare_queries(comparison, bundle, by_session):
+    """Events by statement: the slots of the sessions that bucket by query hash, summed."""
+    events = {}
+    for number, target in by_session.items():
+        if bundle.sessions["sessions"][number].get("bucket") == "sqlserver.query_hash":
+            for count, value in target["slots"]:
+                name = f"0x{int(value):016X}"
+                events[name] = events.get(name, 0) + count
+    shown = {row["query_hash"].upper().replace("0X", "0x"): row["events"] for row in bundle.report.get("queries", [])}
+    comparison.same("queries: events by statement", events, shown)
+
+
 def frames(value):
     return [line.strip() for line in value.splitlines() if line.strip()]
 
@@ -279,7 +336,7 @@ def compare_statements(comparison, bundle):
     created = " ".join(statement["sql"] for statement in sent if "CREATE EVENT SESSION" in statement["sql"])
     filtered = {int(key) for key in re.findall(r"\bwait_type\s*=\s*(\d+)", created)}
     stated = {key for session in bundle.sessions["sessions"] for key in session.get("filter_keys", [])
-              if session["context"]["event"] == "sqlos.wait_info"}
+              if (session["context"]["event"] or "").startswith("sqlos.wait_info")}
     comparison.same("statements: filtered wait types", sorted(filtered), sorted(stated))
     for name, digest in bundle.manifest["sha256"].items():
         comparison.same(f"manifest: sha256 of {name}", hashlib.sha256(bundle.members[name]).hexdigest(), digest)
@@ -296,6 +353,7 @@ def main():
         print(f"{sys.argv[1]} cannot be read: {error!r}", file=sys.stderr)
         return 2
     comparison = Comparison()
+    of_files = files(bundle)
     computed = {
         "waits": waits(bundle), "latches": latches(bundle), "spinlocks": spinlocks(bundle),
         "stacks": stacks(by_session),
@@ -303,6 +361,8 @@ def main():
     compare_rows(comparison, "waits", "wait_type", computed["waits"], bundle.report["waits"])
     compare_rows(comparison, "latches", "latch_class", computed["latches"], bundle.report["latches"])
     compare_rows(comparison, "spinlocks", "name", computed["spinlocks"], bundle.report["spinlocks"])
+    compare_files(comparison, of_files, bundle.report["files"])
+    compare_queries(comparison, bundle, by_session)
     compare_stacks(comparison, computed["stacks"], bundle.report)
     compare_verdict_shares(comparison, bundle, computed["stacks"], by_session)
     for number, target in by_session.items():
