@@ -118,7 +118,7 @@ pub struct ScenarioOutlook {
     pub error_log: ErrorLogOutlook,
 }
 
-/// The event session of a window.
+/// The event sessions of a window: the one that decides, and what is beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WouldRun {
     /// `package.event`.
@@ -129,9 +129,12 @@ pub struct WouldRun {
     pub target: String,
     /// Slots asked for.
     pub slots: u64,
-    /// Most bytes of the target's document; target memory is outside the session's.
+    /// The events of the further sessions, `package.event`.
+    #[serde(default)]
+    pub further_events: Vec<String>,
+    /// Most bytes of the documents of all targets; target memory is outside the sessions'.
     pub target_bytes: u64,
-    /// Session memory, KB.
+    /// Memory of each session, KB.
     pub session_memory_kb: u64,
     /// `NONE` or `PER_NODE`.
     pub partition_mode: String,

@@ -244,3 +244,29 @@ async fn the_json_has_the_keys_of_the_contract() {
     );
     assert_eq!(serde_json::from_value::<Doctor>(json).unwrap(), found);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scenario_says_how_many_sessions_it_makes_and_one_without_any_lacks_no_right() {
+    for (denied, latch, files) in [
+        (&[][..], ScenarioReadiness::Ready, ScenarioReadiness::Ready),
+        (&["deny=ALTER ANY EVENT SESSION", "deny=sysadmin"], ScenarioReadiness::CountersOnly, ScenarioReadiness::Ready),
+    ] {
+        let lab = Lab::new(ServerVersion::V2019, |launch| {
+            launch.pace = Pace::Steady;
+            launch.workload = "version-store".to_owned();
+            launch.faults.extend(denied.iter().map(|fault| (*fault).to_owned()));
+        })
+        .await;
+        let scenarios = vec!["latch".to_owned(), "file-latency".to_owned()];
+        let found = doctor(&lab.surroundings, &DoctorOptions { scenarios, ..options() }).await.unwrap();
+        assert_eq!(readiness(&found), [latch, files]);
+        let text = report::render_doctor(Format::Text, &found, &Style::default());
+        assert!(text.contains("Makes no event session: its counters answer."), "{text}");
+        if latch == ScenarioReadiness::Ready {
+            let run = found.scenarios[0].would_run.as_ref().unwrap();
+            assert_eq!(run.further_events, ["sqlserver.latch_suspend_end"]);
+            assert!(text.contains("in a session of its own") && text.contains("sqlserver.latch_suspend_end"), "{text}");
+        }
+        lab.assert_as_before("doctor").await;
+    }
+}

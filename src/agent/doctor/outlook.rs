@@ -30,7 +30,10 @@ pub(super) fn of_scenario(
     match plan {
         Ok(plan) => {
             outlook.would_run = would_run(plan);
-            if let Readiness::CountersOnly { missing } = rights.readiness() {
+            // A scenario that makes no session misses nothing.
+            if let Readiness::CountersOnly { missing } = rights.readiness()
+                && scenarios.iter().any(|scenario| !scenario.sessions.is_empty())
+            {
                 outlook.readiness = ScenarioReadiness::CountersOnly;
                 outlook.reason = Some(format!("no call stacks: the login lacks {}", missing.rights.join(", ")));
                 outlook.remedy = Some(missing.hint());
@@ -68,6 +71,7 @@ fn would_run(plan: &Plan) -> Option<WouldRun> {
         action: events.callstack_action.to_owned(),
         target: events.target.to_owned(),
         slots: main.slots.asked,
+        further_events: planned.sessions.iter().skip(1).map(|session| session.template.event.clone()).collect(),
         target_bytes: plan.scenarios.iter().map(preflight::ScenarioPlan::most_bytes).sum(),
         session_memory_kb: events.max_memory_kb,
         partition_mode: events.partition_mode.to_owned(),

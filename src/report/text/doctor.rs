@@ -88,6 +88,8 @@ fn print_scenario(page: &mut Page, scenario: &ScenarioOutlook) {
     }
     if let Some(run) = &scenario.would_run {
         page.paragraph(4, Ink::Plain, &would_run(run));
+    } else if scenario.readiness == ScenarioReadiness::Ready {
+        page.paragraph(4, Ink::Plain, "Makes no event session: its counters answer.");
     }
     if let Some(poll) = &scenario.poll {
         page.paragraph(4, Ink::Plain, &cost(poll));
@@ -110,13 +112,18 @@ fn print_scenario(page: &mut Page, scenario: &ScenarioOutlook) {
 
 fn would_run(run: &WouldRun) -> String {
     let survey = run.survey_seconds.map_or_else(String::new, |seconds| format!("A survey of {seconds} s, then "));
+    let further = match run.further_events.as_slice() {
+        [] => String::new(),
+        events => format!(" and, each in a session of its own, {}", events.join(", ")),
+    };
     let session = format!(
-        "{survey}{} by {} in {} slots, {} KB of session memory{}, up to {} KB of target memory, at most {} events",
+        "{survey}{} by {} in {} slots{further}, {} KB of session memory{}{}, up to {} KB of target memory, at most {} events",
         run.event,
         run.action,
         count(run.slots),
         count(run.session_memory_kb),
         if run.partition_mode == "NONE" { "" } else { " a node" },
+        if run.further_events.is_empty() { "" } else { " each" },
         count(run.target_bytes.div_ceil(1024)),
         count(run.event_cap),
     );
