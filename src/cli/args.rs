@@ -16,8 +16,8 @@ Examples:
   xestack sql --scenario sos-yield --server-version 2019
                                              every statement a capture would send
   xestack doctor -S db1 -U dba               what this login may do there, and what is missing
-  xestack capture -S db1 -U dba --scenario sos-yield --for 60s
-                                             one window on a real server
+  xestack capture -S db1 -U dba --scenario auto --for 60s
+                                             one window on a real server, of what its counters point at
   xestack cleanup -S db1 -U dba --dry-run    what captures that died have left
   xestack analyze target.xml --event sqlos.wait_info --wait-type SOS_SCHEDULER_YIELD
                                              what a saved histogram shows
@@ -54,8 +54,12 @@ pub(super) enum Command {
     )]
     Demo(DemoArguments),
     /// One capture window on a server; everything is put back.
-    #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield\n  \
-                            xestack capture -S tcp:db1,14330 -U dba --scenario sos-yield --for 30s --enable-trace-flags")]
+    #[command(
+        after_help = "Examples:\n  SQLCMDPASSWORD=... xestack capture -S db1 -U dba --scenario sos-yield --queries\n  \
+                            xestack capture -S db1 -U dba --scenario auto\n  \
+                            xestack capture -S db1 -U dba --scenario file-latency --every 5s --for 10m\n  \
+                            xestack capture -S tcp:db1,14330 -U dba --scenario sos-yield --for 30s --enable-trace-flags"
+    )]
     Capture(CaptureArguments),
     /// What this login may do on a server, what each scenario would run and cost there, and what is missing. Changes nothing.
     #[command(after_help = "Examples:\n  SQLCMDPASSWORD=... xestack doctor -S db1 -U dba\n  \

@@ -54,7 +54,14 @@ impl Clock for DefectiveClock {
 /// What is run.
 type Kind = (&'static str, bool);
 
-const KINDS: [Kind; 4] = [("sos-yield", false), ("sos-yield", true), ("spinlock", true), ("sos-yield+spinlock", true)];
+const KINDS: [Kind; 5] = [
+    ("sos-yield", false),
+    ("sos-yield", true),
+    ("spinlock", true),
+    ("sos-yield+spinlock", true),
+    // Two event sessions of one scenario.
+    ("snapshot", false),
+];
 
 /// A statement of a run's connection, and how far it is.
 type Point = (Kind, u64, Phase);
