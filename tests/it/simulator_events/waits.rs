@@ -389,8 +389,8 @@ fn latch_events_tell_the_class_the_mode_and_the_page() {
         assert_eq!(classes, [(insert_point, 114_306), (key("latch_class", "BUF"), 40)], "{version}");
         let modes = by(Workload::TempdbAllocation, "mode");
         let mode = |text: &str| key("latch_mode", text);
-        assert_eq!(modes, [(mode("UP"), 206_291), (mode("EX"), 69_122), (mode("SH"), 3_102)], "{version}");
-        assert_eq!(by(Workload::TempdbAllocation, "page_id")[1], ("3".to_owned(), 30_091), "{version}");
+        assert_eq!(modes, [(mode("UP"), 96_291), (mode("EX"), 35_122), (mode("SH"), 1_102)], "{version}");
+        assert_eq!(by(Workload::TempdbAllocation, "page_id")[1], ("3".to_owned(), 16_091), "{version}");
     }
 }
 
