@@ -6,6 +6,7 @@ mod evidence;
 mod frame;
 mod known_table;
 mod report;
+mod rows;
 mod table;
 mod target;
 mod time;
@@ -22,10 +23,10 @@ pub use evidence::{
 pub use frame::{Address, CountedStack, Frame, Module, PdbIdentity, Stack};
 pub use known_table::{KnownColumn, KnownTable};
 pub use report::{
-    Answer, Basis, Capture, ClassTotal, Confidence, DatabaseRow, FilePoint, FileRow, Finding, Gate, Interval, LatchRow,
-    Mark, NextStep, PageRow, QueryRow, Reason, Report, SCHEMA, SessionOutcome, SessionReport, Share, SpinlockRow,
-    StackClass, StackItem, Stacks, StoppedBy, Tool, Verdict, VerdictKind, WaitRow,
+    Answer, Basis, Capture, ClassTotal, Confidence, Finding, Gate, Interval, NextStep, Reason, Report, SCHEMA,
+    SessionOutcome, SessionReport, Share, StackClass, StackItem, Stacks, StoppedBy, Tool, Verdict, VerdictKind,
 };
+pub use rows::{DatabaseRow, FilePoint, FileRow, LatchRow, Mark, PageRow, QueryRow, SpinlockRow, WaitRow};
 pub use table::{Table, Value};
 pub use target::{Slot, Target, TargetRoot};
 pub use time::UtcMicros;
