@@ -261,6 +261,7 @@ async fn a_scenario_says_how_many_sessions_it_makes_and_one_without_any_lacks_no
         let found = doctor(&lab.surroundings, &DoctorOptions { scenarios, ..options() }).await.unwrap();
         assert_eq!(readiness(&found), [latch, files]);
         let text = report::render_doctor(Format::Text, &found, &Style::default());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("Makes no event session: its counters answer."), "{text}");
         if latch == ScenarioReadiness::Ready {
             let run = found.scenarios[0].would_run.as_ref().unwrap();
