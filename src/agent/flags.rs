@@ -7,6 +7,7 @@ use crate::agent::progress::Progress;
 use crate::agent::session::TARGET;
 use crate::agent::window::{Gathered, Window};
 use crate::agent::{counters, lock, locks, preflight};
+use crate::catalog::sessions::CALLSTACK;
 use crate::model::{Problem, SessionEvidence, Severity, Target};
 use crate::parse::target;
 use crate::statements::{Scope, Statements};
@@ -173,7 +174,7 @@ fn stack_sessions(gathered: &Gathered) -> impl Iterator<Item = &SessionEvidence>
 }
 
 fn is_of_stacks(session: &SessionEvidence) -> bool {
-    session.bucket.as_deref() == Some("callstack")
+    session.bucket.as_deref() == Some(CALLSTACK)
 }
 
 /// Whether any frame shows a symbol, a right one or the nearest export.

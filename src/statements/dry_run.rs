@@ -2,6 +2,7 @@
 
 use crate::catalog::sessions::{CALLSTACK, Scenario, SessionTemplate, Sessions, SessionsError};
 use crate::model::ServerVersion;
+use crate::statements::script::each_once;
 use crate::statements::{
     Filters, RenderError, Scope, SessionDefinition, Statements, TRACE_FLAGS_NOT_NEEDED, counter_names,
     max_duration_seconds, sample_names, series_names, snapshot_names, symbol_trace_flags, trace_flags_refusal,
@@ -146,12 +147,13 @@ impl Run<'_> {
 
     /// The sessions of the window, those of each scenario in their order.
     fn sessions(&self) -> Vec<(&Scenario, SessionTemplate)> {
-        let of_scenario = |scenario| {
-            let templates = scenario_sessions(scenario, self.options.queries).into_iter();
+        let mut sessions = Vec::new();
+        for scenario in self.scenarios.iter().copied() {
+            let templates = scenario.sessions_with(self.options.queries);
             let known = templates.filter(|template| template.since.is_none_or(|since| self.options.version >= since));
-            known.map(move |template| (scenario, template)).collect::<Vec<_>>()
-        };
-        self.scenarios.iter().copied().flat_map(of_scenario).collect()
+            sessions.extend(known.map(|template| (scenario, template)));
+        }
+        sessions
     }
 
     fn definition(&self, scenario: &Scenario, template: &SessionTemplate) -> SessionDefinition {
@@ -359,22 +361,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// The sessions of a scenario, with the one that buckets its events by statement where that is asked for.
-fn scenario_sessions(scenario: &Scenario, queries: bool) -> Vec<SessionTemplate> {
-    let by_statement = scenario.main().filter(|_| queries).map(SessionTemplate::by_statement);
-    scenario.sessions.iter().cloned().chain(by_statement).collect()
-}
-
-fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    for text in all {
-        if !kept.contains(&text) {
-            kept.push(text);
-        }
-    }
-    kept
 }
 
 struct List(Vec<DryStatement>);

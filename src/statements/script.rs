@@ -284,7 +284,7 @@ pub fn is_watched(view: &str) -> bool {
 
 /// The counters of scenarios, each once.
 pub fn counter_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
-    each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot))
+    each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.snapshot).cloned())
 }
 
 /// What is read at the start and at the end of a window: the counters, and what is watched.
@@ -296,24 +296,25 @@ pub fn snapshot_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> 
 
 /// What each sample inside a window reads: the scenarios' own, SQL Server's CPU, and what is watched.
 pub fn sample_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
-    let mut names = each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.sample));
+    let mut names = each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.sample).cloned());
     names.extend(["dm_os_sys_info"].into_iter().chain(WATCHED).map(str::to_owned));
     names
 }
 
 /// What is read each time `--every` has passed.
 pub fn series_names<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Vec<String> {
-    each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.series))
+    each_once(scenarios.into_iter().flat_map(|scenario| &scenario.counters.series).cloned())
 }
 
-fn each_once<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in all {
-        if !names.contains(name) {
-            names.push(name.clone());
+/// All of them in their order, each the first time only.
+pub(super) fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for text in all {
+        if !kept.contains(&text) {
+            kept.push(text);
         }
     }
-    names
+    kept
 }
 
 /// The trace flags that symbolise call stacks in a version: 3656, and 2592 with it from SQL Server 2019 on

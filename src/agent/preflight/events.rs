@@ -58,7 +58,7 @@ pub(super) async fn find(
     options: &CaptureOptions,
     problems: &mut Vec<Problem>,
 ) -> Result<Found, CaptureError> {
-    let all = scenarios.iter().flat_map(|scenario| templates(scenario, options));
+    let all = scenarios.iter().flat_map(|scenario| scenario.sessions_with(options.queries));
     let events: Vec<String> = all.map(|template| template.event).collect();
     let capabilities = objects::capabilities(server, statements, &events).await?;
     let (callstack_action, target) = objects::choose_objects(&capabilities, identity, options)?;
@@ -68,7 +68,7 @@ pub(super) async fn find(
     let mut builds = keys::Builds::default();
     for scenario in scenarios {
         let mut sessions = Vec::new();
-        for template in templates(scenario, options) {
+        for template in scenario.sessions_with(options.queries) {
             let found = find_session(server, statements, identity, &capabilities, scenario, &template, &mut builds);
             let map = match found.await {
                 Ok(map) => map,
@@ -101,12 +101,6 @@ pub(super) async fn find(
     let flags = look::flag_states(server, statements, problems).await?;
     let has_max_duration = has_max_duration(server, statements).await?;
     Ok(Found { scenarios: planned, map_names, leading, flags, filters, callstack_action, target, has_max_duration })
-}
-
-/// The sessions of a scenario, with the one that buckets its events by statement where that is asked for.
-fn templates(scenario: &Scenario, options: &CaptureOptions) -> Vec<SessionTemplate> {
-    let by_statement = scenario.main().filter(|_| options.queries).map(SessionTemplate::by_statement);
-    scenario.sessions.iter().cloned().chain(by_statement).collect()
 }
 
 /// Checks what a session needs of this build, and gives the values of its map.

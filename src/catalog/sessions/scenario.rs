@@ -41,6 +41,12 @@ impl Scenario {
     pub fn main(&self) -> Option<&SessionTemplate> {
         self.sessions.first()
     }
+
+    /// Its event sessions, with the one that buckets its events by statement where that is asked for.
+    pub fn sessions_with(&self, by_statement: bool) -> impl Iterator<Item = SessionTemplate> {
+        let further = self.main().filter(|_| by_statement).map(SessionTemplate::by_statement);
+        self.sessions.iter().cloned().chain(further)
+    }
 }
 
 /// What a scenario's verdict answers.

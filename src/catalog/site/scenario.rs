@@ -239,8 +239,7 @@ impl Check<'_, '_> {
 
 /// The names of a scenario's sessions, the one for statements last.
 fn full_names(scenario: &Scenario) -> Vec<String> {
-    let by_statement = scenario.main().map(SessionTemplate::by_statement);
-    scenario.sessions.iter().chain(&by_statement).map(|session| session.full_name(scenario)).collect()
+    scenario.sessions_with(true).map(|session| session.full_name(scenario)).collect()
 }
 
 fn counters(known: &Sessions) -> String {

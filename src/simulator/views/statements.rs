@@ -5,7 +5,6 @@ use crate::simulator::value::Datum;
 use crate::simulator::views::Source;
 use crate::simulator::views::schema::{Record, time};
 use crate::simulator::workload::counters::Cumulative;
-use crate::simulator::workload::kinds::FieldValue;
 
 /// Bursts whose executions are counted before the simulated time begins, or as much.
 const BURSTS_BEFORE: u64 = 40;
@@ -18,36 +17,16 @@ struct Statement<'a> {
     cpu_ms: Cumulative,
 }
 
-/// Those of the workload: what it says of its own, else the one that its events carry.
+/// Those of the workload.
 fn statements(source: Source<'_>) -> Vec<Statement<'_>> {
-    let truth = source.instance.truth();
     let counter = |load: u64| Cumulative::loaded(load.saturating_mul(BURSTS_BEFORE), load);
-    let cached = truth.storage.statements.iter().map(|statement| Statement {
+    let cached = source.instance.truth().storage.statements.iter().map(|statement| Statement {
         hash: statement.hash,
         text: statement.text,
         executions: counter(statement.executions),
         cpu_ms: counter(statement.cpu_ms),
     });
-    if !truth.storage.statements.is_empty() {
-        return cached.collect();
-    }
-    let of_events = truth.kinds.iter().find_map(|kind| {
-        match (kind.value("sqlserver.query_hash"), kind.value("sqlserver.sql_text")) {
-            (Some(FieldValue::Number(hash)), Some(FieldValue::Text(text))) if *hash != 0 => Some((*hash, text)),
-            _ => None,
-        }
-    });
-    let machine = truth.machine;
-    // Ten seconds of all schedulers, as far as they are used.
-    let cpu_ms = u64::from(machine.scheduler_count()) * u64::from(machine.loaded_cpu_percent()) * 100;
-    let one = |(hash, text)| Statement {
-        hash,
-        text,
-        // Each asks for one lock on its table.
-        executions: Cumulative { per_hour: 0, ..truth.throughput.lock_requests },
-        cpu_ms: counter(cpu_ms),
-    };
-    of_events.into_iter().map(|(hash, text): (u64, &String)| one((hash, text.as_str()))).collect()
+    cached.collect()
 }
 
 /// The handle of a statement's text: type and hash, as long as the product's.
